@@ -1,0 +1,79 @@
+"""Who acts in an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_thinkingbox.declare import Limits
+from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as the agent sees it. `input_schema` is a JSON Schema of an object."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool call gave: `text` is for the agent; `value` is structured content or None."""
+
+    text: str
+    error: bool = False
+    value: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentTask:
+    """What an agent is given: the task's public side, its tools and the conversation so far.
+
+    `call_tool(name, arguments, call_id=None)` plays a tool and records it; tool failures come back as text with
+    `error=True`, never as an exception. `database_url` is None unless the environment says `agent_database=True`.
+    `mcp_url` starts on first use: see `serve_mcp`.
+    """
+
+    attempt_id: str
+    prompt: str
+    instructions: str
+    tools: Sequence[ToolSpec]
+    limits: Limits
+    seed: int
+    conversation: Conversation
+    call_tool: Callable[..., Awaitable[ToolOutput]]
+    database_url: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class Stop(Exception):
+    """The agent's episode ends here for a reason that is the agent's own; the checker decides."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(detail or reason)
+        self.reason = reason
+        self.detail = detail
+
+
+class AgentSession(Protocol):
+    async def reply(self, message: str) -> str:
+        """The user's message in, the agent's final text of that turn out.
+
+        Appends what it says to `task.conversation.messages`. Raises Stop for the agent's own failures and Invalid
+        for those of others.
+        """
+
+
+class Agent(Protocol):
+    """One object per campaign; `open` is entered once per episode, in the episode's own task."""
+
+    name: str
+    model: str | None
+
+    def open(self, task: AgentTask, request: EpisodeRequest) -> AbstractAsyncContextManager[AgentSession]: ...
+
+    async def aclose(self) -> None: ...

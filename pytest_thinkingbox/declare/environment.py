@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_thinkingbox.declare.checks import reject, strings, text
+from pytest_thinkingbox.declare.database import Database
+from pytest_thinkingbox.declare.limits import Limits
+from pytest_thinkingbox.declare.server import Server
+from pytest_thinkingbox.declare.solution import Call, Say, Solution
+from pytest_thinkingbox.declare.task import Task, attach, tags_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Environment:
+    """What every task of a suite shares.
+
+    `instructions` is the agent's system prompt, as text or as the path of a file. `now` is the fixed clock that
+    servers are told. `mail=True` gives each attempt a mail sink of its own; what arrives there is part of the
+    verdict. `agent_database=True` tells black-box agents the database's URL.
+    """
+
+    name: str
+    database: Database
+    servers: Sequence[Server]
+    instructions: str | Path = ""
+    now: datetime | None = None
+    mail: bool = True
+    agent_database: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        where = "Environment"
+        set_ = object.__setattr__
+        if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", self.name):
+            raise reject(where, "name", self.name, "lower-case letters, digits and _, at most 40 (it names databases)")
+        if not isinstance(self.database, Database):
+            raise reject(where, "database", self.database, "a Database(...)")
+        if isinstance(self.servers, Server):
+            raise reject(where, "servers", self.servers, "a list: [Server...(...)]")
+        set_(self, "servers", tuple(self.servers))
+        for server in self.servers:
+            if not isinstance(server, Server):
+                raise reject(where, "servers item", server, "a Server.in_process/functions/stdio/http(...)")
+        if isinstance(self.instructions, Path):
+            if not self.instructions.is_file():
+                raise FileNotFoundError(f"Environment: instructions={str(self.instructions)!r} is no file")
+            set_(self, "instructions", self.instructions.read_text(encoding="utf-8"))
+        elif not isinstance(self.instructions, str):
+            raise reject(where, "instructions", self.instructions, "a string or a Path")
+        if self.now is not None and not isinstance(self.now, datetime):
+            raise reject(where, "now", self.now, "a datetime")
+        if not isinstance(self.limits, Limits):
+            raise reject(where, "limits", self.limits, "Limits(...)")
+
+    def task(
+        self,
+        prompt: str | Callable[..., str],
+        *,
+        user: str | Callable[..., str] | None = None,
+        start: str | Path | Callable[..., None] | None = None,
+        solution: Solution | None = None,
+        tags: Sequence[str] = (),
+        strict: bool = True,
+        no_change: bool = False,
+        allow_truncated: bool = False,
+        ahead: bool = True,
+        min_pass_rate: float | None = None,
+        limits: Limits | None = None,
+    ) -> Callable[[F], F]:
+        """Declare the decorated test function to be a task of this environment.
+
+        `prompt` is what the user says first; `user` is the simulated user's private context; `start` runs on the
+        seed before the agent does (a callable that takes a connection and parameters, or the path of a `.sql`
+        file); `solution` are the calls that do it right. With `strict=False` changes that the checker did not
+        account for are allowed. `no_change=True` says that nothing observable can show success.
+        `allow_truncated=True` lets a `no_change` task pass although a limit cut the agent off. `ahead=False` starts
+        the episode after the test's fixtures, alone. `min_pass_rate` is this task's gate, 0 to 1.
+        """
+        where = f"{self.name}.task"
+        if not callable(prompt):
+            text(where, "prompt", prompt)
+        if user is not None and not callable(user):
+            text(where, "user", user)
+        if isinstance(start, str):
+            start = Path(start)
+        if isinstance(start, Path) and not start.is_file():
+            raise FileNotFoundError(f"{where}: start={str(start)!r} is no file (looked in {Path.cwd()})")
+        if start is not None and not isinstance(start, Path) and not callable(start):
+            raise reject(where, "start", start, "a callable that takes a connection, or the path of a .sql file")
+        if solution is not None and not callable(solution):
+            solution = _steps(where, solution)
+        if min_pass_rate is not None and not (isinstance(min_pass_rate, int | float) and 0 <= min_pass_rate <= 1):
+            raise reject(where, "min_pass_rate", min_pass_rate, "a number from 0 to 1")
+        if limits is not None and not isinstance(limits, Limits):
+            raise reject(where, "limits", limits, "Limits(...)")
+        for argument, value in (
+            ("strict", strict),
+            ("no_change", no_change),
+            ("allow_truncated", allow_truncated),
+            ("ahead", ahead),
+        ):
+            if not isinstance(value, bool):
+                raise reject(where, argument, value, "True or False")
+        declared = Task(
+            environment=self,
+            prompt=prompt,
+            user=user,
+            start=start,
+            solution=solution,
+            tags=tags_of(strings(where, "tags", tags)),
+            strict=strict,
+            no_change=no_change,
+            allow_truncated=allow_truncated,
+            ahead=ahead,
+            min_pass_rate=min_pass_rate,
+            limits=limits or self.limits,
+        )
+
+        def decorate(function: F) -> F:
+            if not callable(function) or isinstance(function, type):
+                raise reject(where, "function", function, "a test function (to make tasks of a class, decorate its methods)")
+            attach(function, declared)
+            return function
+
+        return decorate
+
+
+def _steps(where: str, solution: Any) -> tuple[Call | Say, ...]:
+    try:
+        steps = tuple(solution)
+    except TypeError:
+        raise reject(where, "solution", solution, "a list of call(...), or a generator function") from None
+    for index, step in enumerate(steps):
+        if not isinstance(step, Call | Say):
+            raise reject(where, f"solution[{index}]", step, "call(...) or call.say(...)")
+        if isinstance(step, Say) and index != len(steps) - 1:
+            raise reject(where, f"solution[{index}]", step, "the last step: call.say() is the final text")
+    return steps

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_thinkingbox.declare.checks import reject, strings, text
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerContext:
+    """What an in-process server is built from: one attempt's own world.
+
+    `engine` belongs to the attempt and dies with it. `now` is the environment's fixed clock, None when it has
+    none. `mail_host` and `mail_port` lead to the attempt's own mail sink.
+    """
+
+    engine: Engine
+    database_url: str
+    attempt_id: str
+    now: datetime | None
+    mail_host: str
+    mail_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One MCP server that the agent may use. Build it with one of the class methods.
+
+    Commands, environment variables and URLs may hold `{database_url}`, `{attempt_id}`, `{now}`, `{mail_host}` and
+    `{mail_port}`; each attempt gets its own values.
+    """
+
+    kind: Literal["in_process", "functions", "stdio", "http"]
+    build: Callable[[ServerContext], Any] | None = None
+    functions_: tuple[Callable[..., Any], ...] = ()
+    command: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def in_process(cls, build: Callable[[ServerContext], Any]) -> Server:
+        """A server object made by `build(context)` for each attempt, reached without a process or a socket."""
+        if not callable(build):
+            raise reject("Server.in_process", "build", build, "a callable that takes a ServerContext")
+        return cls(kind="in_process", build=build)
+
+    @classmethod
+    def functions(cls, functions: Sequence[Callable[..., Any]]) -> Server:
+        """Tools made of typed Python functions; the docstring describes the tool.
+
+        A parameter annotated `sqlalchemy.Connection` is not shown to the model: it gets a connection to the
+        attempt's database, committed when the function returns and rolled back when it raises. A parameter
+        annotated `ServerContext` gets that.
+        """
+        if isinstance(functions, str) or not all(callable(one) for one in functions) or not functions:
+            raise reject("Server.functions", "functions", functions, "a non-empty list of functions")
+        return cls(kind="functions", functions_=tuple(functions))
+
+    @classmethod
+    def stdio(cls, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Server:
+        """A program that speaks MCP over its standard input and output; started for each attempt."""
+        parts = strings("Server.stdio", "command", command)
+        if not parts:
+            raise reject("Server.stdio", "command", command, "a program and its arguments")
+        return cls(kind="stdio", command=parts, environ=dict(env or {}))
+
+    @classmethod
+    def http(cls, url: str, *, headers: Mapping[str, str] | None = None) -> Server:
+        """A running server that speaks MCP over streamable HTTP."""
+        if not text("Server.http", "url", url).startswith(("http://", "https://")):
+            raise reject("Server.http", "url", url, "an http:// or https:// URL")
+        return cls(kind="http", url=url, headers=dict(headers or {}))

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_thinkingbox.declare.limits import Limits
+from pytest_thinkingbox.declare.solution import Solution
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.declare.environment import Environment
+
+_ATTRIBUTE = "__thinkingbox_task__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Task:
+    """A test function's prompt, user, start state, tags and reference solution, as declared.
+
+    `prompt`, `user`, `start` and `solution` may be callables that take the test's parameters by name.
+    """
+
+    environment: Environment
+    prompt: str | Callable[..., str]
+    user: str | Callable[..., str] | None
+    start: Path | Callable[..., None] | None
+    solution: Solution | None
+    tags: tuple[str, ...]
+    strict: bool
+    no_change: bool
+    allow_truncated: bool
+    ahead: bool
+    min_pass_rate: float | None
+    limits: Limits
+
+
+def attach(function: Callable[..., Any], task: Task) -> None:
+    if _ATTRIBUTE in vars(function):
+        raise TypeError(f"{function.__qualname__} is a task already: one function, one task")
+    setattr(function, _ATTRIBUTE, task)
+
+
+def task_of(function: object) -> Task | None:
+    """The task that was declared on this function, None for an ordinary function."""
+    return getattr(function, _ATTRIBUTE, None)
+
+
+def tags_of(value: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value))

@@ -1,0 +1,130 @@
+"""What an episode is asked for and what it leaves behind, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_thinkingbox.declare import Environment, Limits
+from pytest_thinkingbox.declare.solution import Solution
+from pytest_thinkingbox.errors import Cause
+from pytest_thinkingbox.state.model import Rules, StateDiff
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.base import Lease
+    from pytest_thinkingbox.effects.mail import ReceivedMail
+
+StopReason = Literal[
+    "done",  # the agent gave its final text
+    "turn_limit",
+    "token_limit",
+    "time_limit",
+    "user_turn_limit",
+    "context_overflow",
+    "output_limit",  # the model's answer was cut off by its own length limit
+    "content_filter",
+    "refusal",
+    "crashed",  # a command: or python: agent ended with an error
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartState:
+    """What runs on the seed before the agent does; `key` is equal for equal start states."""
+
+    key: str
+    run: Path | Callable[..., None]
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeRequest:
+    """One attempt to be played: everything comes from the task, its parameters and the configuration."""
+
+    task_id: str
+    attempt: int
+    environment: Environment
+    prompt: str
+    user: str | None
+    start: StartState | None
+    solution: Solution | None
+    parameters: Mapping[str, Any]
+    limits: Limits
+    campaign: str
+    seed: int
+
+    @property
+    def attempt_id(self) -> str:
+        return f"{self.task_id}[try{self.attempt}]"
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens of one role. None means that the endpoint did not say."""
+
+    requests: int = 0
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+    def add(
+        self,
+        *,
+        input_tokens: int | None,
+        cached_tokens: int | None,
+        output_tokens: int | None,
+        reasoning_tokens: int | None,
+    ) -> None:
+        self.requests += 1
+        self.input_tokens = _sum(self.input_tokens, input_tokens)
+        self.cached_tokens = _sum(self.cached_tokens, cached_tokens)
+        self.output_tokens = _sum(self.output_tokens, output_tokens)
+        self.reasoning_tokens = _sum(self.reasoning_tokens, reasoning_tokens)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call as played: `result` is the text that the agent saw, `error` whether it was an error."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: str
+    error: bool
+    seconds: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """What was said. `messages` are chat-completions messages; reasoning is kept beside content, never in it."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    usage: dict[str, Usage] = field(default_factory=lambda: {"agent": Usage()})
+    response: str = ""
+    stop_reason: StopReason = "done"
+    stop_detail: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Episode:
+    """What one try left behind. Invalid tries have a `cause` and no state."""
+
+    request: EpisodeRequest
+    try_number: int
+    conversation: Conversation
+    cause: Cause | None = None
+    detail: str = ""
+    diff: StateDiff | None = None
+    rules: Rules | None = None
+    mail: tuple[ReceivedMail, ...] | None = None
+    lease: Lease | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    started_at: float = 0.0

@@ -1,0 +1,58 @@
+"""Every exception that decides an outcome; `pytest_thinkingbox.episodes.outcomes` maps them to verdicts."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+Cause = Literal[
+    "checker", "provider", "infrastructure", "user", "judge", "crash", "unknown"
+]  # why an attempt is invalid
+
+
+class ThinkingboxError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+
+class ConfigurationError(ThinkingboxError):
+    """The campaign cannot run as asked: it stops at once, before more is spent."""
+
+
+class Invalid(ThinkingboxError):
+    """This attempt says nothing about the agent: it is in no numerator and in no denominator.
+
+    An agent of your own raises it when what it depends on is down.
+    """
+
+    cause: ClassVar[Cause] = "provider"
+
+
+class ProviderDown(Invalid):
+    """The model endpoint failed after all retries, or answered something that is no reply."""
+
+    cause = "provider"
+
+
+class InfrastructureDown(Invalid):
+    """A database, tool server or container died or timed out."""
+
+    cause = "infrastructure"
+
+
+class UserBroke(Invalid):
+    """The simulated user was empty, stuck, out of role, or leaked what it had to keep."""
+
+    cause = "user"
+
+
+class JudgeBroke(Invalid):
+    """The judge was empty, cut off or unreachable."""
+
+    cause = "judge"
+
+
+class ReadOnlyState(ThinkingboxError):
+    """A checker tried to write to the state that it judges."""
+
+
+class MissingSink(ThinkingboxError):
+    """A checker read a sink that this environment does not have; it is never empty instead."""

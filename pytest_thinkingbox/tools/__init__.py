@@ -1,0 +1,1 @@
+"""MCP sessions of one attempt and the catalogue of tools that they offer."""
