@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_thinkingbox.declare import Environment, Limits
 from pytest_thinkingbox.declare.solution import Solution
 from pytest_thinkingbox.errors import Cause
-from pytest_thinkingbox.state.model import Rules, StateDiff
+from pytest_thinkingbox.state.model import ReceivedMail, Rules, StateDiff
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Lease
-    from pytest_thinkingbox.effects.mail import ReceivedMail
 
 StopReason = Literal[
     "done",  # the agent gave its final text

@@ -69,3 +69,19 @@ class Rules:
     tables: Mapping[str, TableInfo]
     volatile: tuple[str, ...] = ()
     bookkeeping: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedMail:
+    """One mail as it reached the sink, in order of arrival; decoded, never trusted.
+
+    `recipients` are those of the envelope. `text` is the plain-text body ("" when there is none), `html` likewise.
+    """
+
+    sender: str
+    recipients: tuple[str, ...]
+    subject: str
+    text: str
+    html: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    attachments: tuple[str, ...] = ()
