@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pytest_thinkingbox.declare import Limits
-from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest
+from pytest_thinkingbox.episodes.clock import AgentClock
+from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest, StopReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class AgentTask:
 
     `call_tool(name, arguments, call_id=None)` plays a tool and records it; tool failures come back as text with
     `error=True`, never as an exception. `database_url` is None unless the environment says `agent_database=True`.
-    `mcp_url` starts on first use: see `serve_mcp`.
+    Wrap what is not the agent's own time - queues, retries - in `with task.clock.paused():`.
     """
 
     attempt_id: str
@@ -46,14 +47,14 @@ class AgentTask:
     seed: int
     conversation: Conversation
     call_tool: Callable[..., Awaitable[ToolOutput]]
+    clock: AgentClock
     database_url: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 class Stop(Exception):
     """The agent's episode ends here for a reason that is the agent's own; the checker decides."""
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: StopReason, detail: str = "") -> None:
         super().__init__(detail or reason)
         self.reason = reason
         self.detail = detail

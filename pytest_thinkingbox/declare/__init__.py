@@ -7,4 +7,15 @@ from pytest_thinkingbox.declare.server import Server, ServerContext
 from pytest_thinkingbox.declare.solution import Call, Say, call
 from pytest_thinkingbox.declare.task import Task, task_of
 
-__all__ = ["Call", "Database", "Environment", "Limits", "Say", "Server", "ServerContext", "Task", "call", "task_of"]
+__all__ = [
+    "Call",
+    "Database",
+    "Environment",
+    "Limits",
+    "Say",
+    "Server",
+    "ServerContext",
+    "Task",
+    "call",
+    "task_of",
+]

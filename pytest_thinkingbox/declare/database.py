@@ -38,7 +38,9 @@ class Database:
         set_(self, "bookkeeping", strings("Database", "bookkeeping", self.bookkeeping))
         for pattern in self.volatile:
             if pattern.count(".") < 1:
-                raise reject("Database", "volatile item", pattern, "'table.column', for example '*.updated_at'")
+                raise reject(
+                    "Database", "volatile item", pattern, "'table.column', for example '*.updated_at'"
+                )
 
     @staticmethod
     def _source(argument: str, value: Any) -> Any:
@@ -46,7 +48,9 @@ class Database:
             value = Path(value)
         if isinstance(value, Path):
             if not value.is_file():
-                raise FileNotFoundError(f"Database: {argument}={str(value)!r} is no file (looked in {Path.cwd()})")
+                raise FileNotFoundError(
+                    f"Database: {argument}={str(value)!r} is no file (looked in {Path.cwd()})"
+                )
             return value.resolve()
         if callable(value) or _is_metadata(value, argument):
             return value

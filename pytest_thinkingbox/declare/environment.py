@@ -39,7 +39,9 @@ class Environment:
         where = "Environment"
         set_ = object.__setattr__
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", self.name):
-            raise reject(where, "name", self.name, "lower-case letters, digits and _, at most 40 (it names databases)")
+            raise reject(
+                where, "name", self.name, "lower-case letters, digits and _, at most 40 (it names databases)"
+            )
         if not isinstance(self.database, Database):
             raise reject(where, "database", self.database, "a Database(...)")
         if isinstance(self.servers, Server):
@@ -93,10 +95,14 @@ class Environment:
         if isinstance(start, Path) and not start.is_file():
             raise FileNotFoundError(f"{where}: start={str(start)!r} is no file (looked in {Path.cwd()})")
         if start is not None and not isinstance(start, Path) and not callable(start):
-            raise reject(where, "start", start, "a callable that takes a connection, or the path of a .sql file")
+            raise reject(
+                where, "start", start, "a callable that takes a connection, or the path of a .sql file"
+            )
         if solution is not None and not callable(solution):
             solution = _steps(where, solution)
-        if min_pass_rate is not None and not (isinstance(min_pass_rate, int | float) and 0 <= min_pass_rate <= 1):
+        if min_pass_rate is not None and not (
+            isinstance(min_pass_rate, int | float) and 0 <= min_pass_rate <= 1
+        ):
             raise reject(where, "min_pass_rate", min_pass_rate, "a number from 0 to 1")
         if limits is not None and not isinstance(limits, Limits):
             raise reject(where, "limits", limits, "Limits(...)")
@@ -125,7 +131,12 @@ class Environment:
 
         def decorate(function: F) -> F:
             if not callable(function) or isinstance(function, type):
-                raise reject(where, "function", function, "a test function (to make tasks of a class, decorate its methods)")
+                raise reject(
+                    where,
+                    "function",
+                    function,
+                    "a test function (to make tasks of a class, decorate its methods)",
+                )
             attach(function, declared)
             return function
 
