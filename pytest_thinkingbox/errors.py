@@ -38,6 +38,12 @@ class InfrastructureDown(Invalid):
     cause = "infrastructure"
 
 
+class SolutionBroke(Invalid):
+    """A task's reference solution raised, or one of its calls came back as an error."""
+
+    cause = "checker"
+
+
 class UserBroke(Invalid):
     """The simulated user was empty, stuck, out of role, or leaked what it had to keep."""
 

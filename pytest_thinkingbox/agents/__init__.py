@@ -1,1 +1,44 @@
+"""Who acts in an episode: `make_agent` turns the text of `--tb-agent` into an agent."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_thinkingbox.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.agents.base import Agent
+
+KINDS = "openai, solution, none, mutant[:RATE], python:MODULE:FUNCTION, command:PROGRAM ARGS..."
+
+
+def make_agent(spec: str, *, model: str | None = None, base_url: str | None = None) -> Agent:
+    """The agent that `--tb-agent` names; its module is imported only now.
+
+    `model` and `base_url` are for agents that talk to a model endpoint. Raises ConfigurationError when the
+    kind is unknown or its argument is wrong.
+    """
+    kind, _, argument = spec.strip().partition(":")
+    match kind:
+        case "solution" if not argument:
+            from pytest_thinkingbox.agents.solution import SolutionAgent
+
+            return SolutionAgent()
+        case "none" if not argument:
+            from pytest_thinkingbox.agents.none import NoneAgent
+
+            return NoneAgent()
+        case "mutant":
+            from pytest_thinkingbox.agents.mutant import MutantAgent
+
+            return MutantAgent(_rate(argument)) if argument else MutantAgent()
+    raise ConfigurationError(f"--tb-agent={spec!r} names no agent; the kinds are: {KINDS}")
+
+
+def _rate(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"--tb-agent=mutant:{text} must be a number from 0 to 1, for example mutant:0.3"
+        ) from None
