@@ -121,6 +121,8 @@ class Episode:
     conversation: Conversation
     cause: Cause | None = None
     detail: str = ""
+    again: bool = False  # the cause is one that a new episode may not meet
+    error: BaseException | None = None  # what nobody classified, with its traceback
     diff: StateDiff | None = None
     rules: Rules | None = None
     mail: tuple[ReceivedMail, ...] | None = None

@@ -1,0 +1,200 @@
+"""Episodes run ahead: one event loop in one thread plays upcoming attempts while tests are judged."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
+from pytest_thinkingbox.episodes.run import World, run_episode
+from pytest_thinkingbox.errors import ConfigurationError
+
+CLOSE_SECONDS = 15.0
+"""How long `close` waits for running episodes to let go of what they hold."""
+
+Tries = list[Episode]
+"""All tries of one attempt in order; the last one decides."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How the pool stands, for the live line."""
+
+    running: int = 0
+    done: int = 0
+    invalid: int = 0
+
+
+class Stopped(Exception):
+    """The campaign was stopped before this episode could be played."""
+
+
+class EpisodePool:
+    """Plays episodes concurrently in a thread of its own, which starts with the first one.
+
+    `make_world` is called once, in that thread. `concurrency` episodes play at once; an invalid try whose cause
+    allows it is played again up to `retry_invalid` times. A configuration error stops everything, here and -
+    through `stop_requested` - in the other processes of the campaign.
+    """
+
+    def __init__(
+        self,
+        *,
+        make_world: Callable[[], World],
+        concurrency: int,
+        retry_invalid: int,
+        stop_requested: Callable[[], bool],
+    ) -> None:
+        self.counts = Counts()
+        self.fatal: ConfigurationError | None = None
+        self._make_world = make_world
+        self._concurrency = concurrency
+        self._retry_invalid = retry_invalid
+        self._stop_requested = stop_requested
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._world: World | None = None
+        self._slots: _Slots | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def submit(self, request: EpisodeRequest, *, alone: bool = False) -> Future[Tries]:
+        """Queue an attempt. The future raises ConfigurationError, Stopped, or what the world could not be made for.
+
+        `alone` plays it while no other episode of this process does.
+        """
+        future: Future[Tries] = Future()
+        loop = self._running_loop()
+        loop.call_soon_threadsafe(self._start, request, alone, future)
+        return future
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._closed:
+            raise RuntimeError("the pool is closed")
+        if self._loop is None:
+            ready = threading.Event()
+            self._thread = threading.Thread(
+                target=self._run_loop, args=(ready,), name="thinkingbox-episodes", daemon=True
+            )
+            self._thread.start()
+            ready.wait()
+        assert self._loop is not None
+        return self._loop
+
+    def _run_loop(self, ready: threading.Event) -> None:
+        async def main() -> None:
+            self._loop = asyncio.get_running_loop()
+            self._finish = asyncio.Event()
+            self._slots = _Slots(self._concurrency)
+            ready.set()
+            await self._finish.wait()
+            for task in self._tasks:
+                task.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
+            if self._world is not None:
+                await self._world.agent.aclose()
+
+        asyncio.run(main())
+
+    def _start(self, request: EpisodeRequest, alone: bool, future: Future[Tries]) -> None:
+        assert self._loop is not None
+        task = self._loop.create_task(self._play(request, alone, future), name=request.attempt_id)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _play(self, request: EpisodeRequest, alone: bool, future: Future[Tries]) -> None:
+        try:
+            tries = await self._tries(request, alone)
+        except asyncio.CancelledError:
+            future.set_exception(Stopped("the campaign was stopped"))
+            raise
+        except ConfigurationError as error:
+            self.fatal = self.fatal or error
+            future.set_exception(error)
+        except BaseException as error:  # noqa: BLE001  (handed to the thread that waits for it)
+            future.set_exception(error)
+        else:
+            future.set_result(tries)
+
+    async def _tries(self, request: EpisodeRequest, alone: bool) -> Tries:
+        assert self._slots is not None
+        tries: Tries = []
+        while True:
+            async with self._slots.exclusive() if alone else self._slots.shared():
+                if self.fatal is not None:
+                    raise self.fatal
+                if self._stop_requested():
+                    raise Stopped("another process of this campaign stopped it")
+                if self._world is None:
+                    self._world = self._make_world()
+                self.counts.running += 1
+                try:
+                    episode = await run_episode(self._world, request, try_number=len(tries) + 1)
+                finally:
+                    self.counts.running -= 1
+            tries.append(episode)
+            if not episode.again or len(tries) > self._retry_invalid:
+                self.counts.done += 1
+                self.counts.invalid += episode.cause is not None
+                return tries
+
+    def close(self) -> None:
+        """Cancel what runs, close what is open, end the thread. Safe to call twice."""
+        self._closed = True
+        if self._thread is None or self._loop is None:
+            return
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._finish.set)
+            self._thread.join(timeout=2 * CLOSE_SECONDS)
+        if self._world is not None:
+            self._world.backend.close()
+            self._world = None
+
+
+class _Slots:
+    """`limit` shared places, or one exclusive one; whoever waits for the exclusive one holds back newcomers."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._active = 0
+        self._exclusive = 0
+        self._changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[None]:
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._exclusive and self._active < self._limit)
+            self._active += 1
+        try:
+            yield
+        finally:
+            await self._leave()
+
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[None]:
+        self._exclusive += 1
+        try:
+            async with self._changed:
+                await self._changed.wait_for(lambda: not self._active)
+                self._active += 1
+            try:
+                yield
+            finally:
+                await self._leave()
+        finally:
+            self._exclusive -= 1
+            await self._notify()
+
+    async def _leave(self) -> None:
+        self._active -= 1
+        await self._notify()
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+

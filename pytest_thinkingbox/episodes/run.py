@@ -1,0 +1,242 @@
+"""One episode: acquire, converse, cut off, read. The only way to run an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput
+from pytest_thinkingbox.backends.base import Backend, Lease
+from pytest_thinkingbox.effects.mail import MailSink, open_mail_sink
+from pytest_thinkingbox.episodes.clock import AgentClock, TimeIsUp
+from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequest, ToolCall
+from pytest_thinkingbox.episodes.outcomes import meaning_of
+from pytest_thinkingbox.episodes.seeds import derive_seed
+from pytest_thinkingbox.errors import Invalid
+from pytest_thinkingbox.people.base import MakeUser
+from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
+
+CLOSE_GRACE = 5.0
+"""Seconds that tools and agents get to close before the cut leaves them behind."""
+
+current_attempt: ContextVar[str | None] = ContextVar("thinkingbox_attempt", default=None)
+"""The attempt whose episode this task or thread is playing, so that its logs are not taken for a test's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What all episodes of a process share."""
+
+    backend: Backend
+    agent: Agent
+    make_user: MakeUser
+    audit: bool
+
+
+async def run_episode(world: World, request: EpisodeRequest, *, try_number: int) -> Episode:
+    """Play one try to its end. Never raises but for configuration errors and cancellation: the episode says why."""
+    current_attempt.set(request.attempt_id)
+    episode = Episode(
+        request=request, try_number=try_number, conversation=Conversation(), started_at=time.time()
+    )
+    started = time.perf_counter()
+    try:
+        await _play(world, request, episode)
+    except Exception as error:
+        meaning = meaning_of(error)
+        if meaning.stops:
+            raise
+        episode.cause = meaning.cause
+        episode.again = meaning.new_episode
+        episode.detail = f"{type(error).__name__}: {error}" if not isinstance(error, Invalid) else str(error)
+        if meaning.cause == "unknown":
+            error.add_note(f"while {request.attempt_id} was played")
+            episode.error = error
+    finally:
+        episode.seconds["total"] = time.perf_counter() - started
+        if (episode.cause is not None or episode.diff is None) and episode.lease is not None:
+            await asyncio.shield(asyncio.to_thread(episode.lease.release))
+            episode.lease = None
+    return episode
+
+
+async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None:
+    with _timed(episode, "acquire"):
+        lease = await asyncio.to_thread(
+            world.backend.acquire,
+            request.environment,
+            request.start,
+            attempt_id=f"{request.campaign}-{derive_seed(request.attempt_id, episode.try_number):08x}",
+        )
+    episode.lease = lease
+    async with _mail_sink(request) as sink:
+        with _timed(episode, "converse"):
+            await _converse_then_leave(world, request, episode, lease, sink)
+    episode.mail = None if sink is None else tuple(sink.received)
+    with _timed(episode, "read"):
+        await asyncio.to_thread(lease.cut)
+        episode.diff = await asyncio.to_thread(lease.read_changes, audit=world.audit)
+        episode.rules = lease.rules
+
+
+async def _converse_then_leave(
+    world: World, request: EpisodeRequest, episode: Episode, lease: Lease, sink: MailSink | None
+) -> None:
+    """Run the conversation in a task of its own; one that will not end is left behind, and the cut disarms it."""
+    conversation = episode.conversation
+    clock = AgentClock(seconds=request.limits.seconds)
+    spoken = asyncio.Event()
+    playing = asyncio.create_task(
+        _converse(world, request, episode, lease, sink, clock, spoken), name=request.attempt_id
+    )
+    overdue = asyncio.create_task(clock.overdue(CLOSE_GRACE))
+    said = asyncio.create_task(spoken.wait())
+    try:
+        await asyncio.wait({playing, overdue, said}, return_when=asyncio.FIRST_COMPLETED)
+        if said.done() and not playing.done():
+            await asyncio.wait({playing}, timeout=CLOSE_GRACE)
+        if playing.done():
+            playing.result()
+            return
+        playing.cancel()
+        await asyncio.wait({playing}, timeout=0.1)
+        if not playing.done():
+            _left_behind.add(playing)
+            playing.add_done_callback(_forget)
+            # What goes on in there must not reach the record of a conversation that is over.
+            episode.conversation = _copy(conversation)
+        elif not playing.cancelled():
+            playing.result()
+        if not said.done():
+            episode.conversation.stop_reason = "time_limit"
+    finally:
+        for task in (overdue, said, playing):
+            task.cancel()
+        await asyncio.gather(overdue, said, return_exceptions=True)
+        if not playing.done() and playing not in _left_behind:
+            await asyncio.wait({playing}, timeout=CLOSE_GRACE)
+
+
+_left_behind: set[asyncio.Task[None]] = set()  # the loop itself holds tasks by weak references only
+
+
+def _forget(task: asyncio.Task[None]) -> None:
+    _left_behind.discard(task)
+    if not task.cancelled():
+        task.exception()  # seen: an abandoned conversation can fail in any way, its attempt is graded already
+
+
+def _copy(conversation: Conversation) -> Conversation:
+    return Conversation(
+        messages=list(conversation.messages),
+        tool_calls=list(conversation.tool_calls),
+        usage=dict(conversation.usage),
+        response=conversation.response,
+        stop_reason=conversation.stop_reason,
+        stop_detail=conversation.stop_detail,
+    )
+
+
+async def _converse(
+    world: World,
+    request: EpisodeRequest,
+    episode: Episode,
+    lease: Lease,
+    sink: MailSink | None,
+    clock: AgentClock,
+    spoken: asyncio.Event,
+) -> None:
+    conversation = episode.conversation
+    environment = request.environment
+    seed = derive_seed("policy", request.seed, request.task_id, request.attempt, episode.try_number)
+    async with AsyncExitStack() as stack:
+        toolbox = await stack.enter_async_context(
+            open_toolbox(
+                environment,
+                engine=lease.engine,
+                database_url=lease.url,
+                attempt_id=request.attempt_id,
+                mail_host=sink.host if sink else "",
+                mail_port=sink.port if sink else 0,
+                seed=seed,
+            )
+        )
+        task = AgentTask(
+            attempt_id=request.attempt_id,
+            prompt=request.prompt,
+            instructions=str(environment.instructions),
+            tools=toolbox.specs,
+            limits=request.limits,
+            seed=seed,
+            conversation=conversation,
+            call_tool=_Recorder(toolbox, conversation),
+            clock=clock,
+            database_url=lease.url if environment.agent_database else None,
+        )
+        user = world.make_user(request, seed=derive_seed("user", seed))
+        try:
+            session = await stack.enter_async_context(world.agent.open(task, request))
+            message: str | None = request.prompt
+            while message is not None:
+                with clock.running():
+                    conversation.response = await session.reply(message)
+                message = None if user is None else await user.reply(conversation)
+        except Stop as stop:
+            conversation.stop_reason = stop.reason
+            conversation.stop_detail = stop.detail
+        except TimeIsUp:
+            conversation.stop_reason = "time_limit"
+        finally:
+            spoken.set()
+
+
+class _Recorder:
+    """Plays tool calls and writes down what the agent saw of them."""
+
+    def __init__(self, toolbox: Toolbox, conversation: Conversation) -> None:
+        self._toolbox = toolbox
+        self._conversation = conversation
+
+    async def __call__(
+        self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None
+    ) -> ToolOutput:
+        started = time.perf_counter()
+        output = await self._toolbox.call(name, arguments)
+        calls = self._conversation.tool_calls
+        calls.append(
+            ToolCall(
+                id=call_id or f"call_{len(calls) + 1}",
+                name=name,
+                arguments=dict(arguments) if isinstance(arguments, Mapping) else {"_unparsed": arguments},
+                result=output.text,
+                error=output.error,
+                seconds=time.perf_counter() - started,
+            )
+        )
+        return output
+
+
+@asynccontextmanager
+async def _mail_sink(request: EpisodeRequest) -> AsyncIterator[MailSink | None]:
+    if not request.environment.mail:
+        yield None
+        return
+    async with open_mail_sink() as sink:
+        yield sink
+
+
+class _timed:  # noqa: N801  (reads as a statement)
+    def __init__(self, episode: Episode, phase: str) -> None:
+        self._episode, self._phase = episode, phase
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._episode.seconds[self._phase] = time.perf_counter() - self._started
+

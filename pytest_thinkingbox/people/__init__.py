@@ -1,0 +1,1 @@
+"""Whom the agent talks to."""

@@ -1,0 +1,180 @@
+"""Command-line options and ini settings of the same names, resolved once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line, the ini file and the environment say, checked. `agent` is None when nobody is to act."""
+
+    attempts: int
+    agent: str | None
+    model: str | None
+    base_url: str | None
+    user_model: str | None
+    backend: str
+    concurrency: int
+    retry_invalid: int
+    timeout: float | None
+    directory: Path
+    seed: int
+    audit: bool
+    min_pass_rate: float | None
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise ValueError
+        return value
+
+    return parse
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setting:
+    name: str
+    parse: Callable[[str], Any]
+    expected: str
+    default: Any
+    metavar: str
+    help: str
+
+
+_SETTINGS = (
+    _Setting(name="attempts", parse=_whole(1), expected="a whole number from 1", default=1, metavar="N",
+             help="Run every task N times, each time on its own fresh database (default: 1)."),
+    _Setting(name="agent", parse=str, expected="an agent", default=None, metavar="AGENT",
+             help="Who acts: openai (any OpenAI-compatible endpoint; the default once --tb-model names a model), "
+                  "command:PROGRAM ARGS, python:MODULE:FUNCTION, solution (the reference solution), none (does "
+                  "nothing), mutant[:RATE] (the solution with random slips)."),
+    _Setting(name="model", parse=str, expected="a model", default=None, metavar="MODEL",
+             help="The model that acts, as its endpoint calls it."),
+    _Setting(name="base_url", parse=str, expected="a URL", default=None, metavar="URL",
+             help="The endpoint (default: OPENAI_BASE_URL, else https://api.openai.com/v1). The key comes from "
+                  "OPENAI_API_KEY."),
+    _Setting(name="user_model", parse=str, expected="a model", default=None, metavar="MODEL",
+             help="The model that plays the user, at the same endpoint (default: the model that acts)."),
+    _Setting(name="backend", parse=str, expected="sqlite", default="sqlite", metavar="BACKEND",
+             help="Where the databases live: sqlite (embedded, the default)."),
+    _Setting(name="concurrency", parse=_whole(1), expected="a whole number from 1", default=8, metavar="N",
+             help="Play at most N attempts at the same time, in all processes together (default: 8)."),
+    _Setting(name="retry_invalid", parse=_whole(0), expected="a whole number from 0", default=2, metavar="N",
+             help="Play an attempt that an outage made invalid again, up to N times (default: 2)."),
+    _Setting(name="timeout", parse=_seconds, expected="a number of seconds above 0", default=None,
+             metavar="SECONDS",
+             help="The agent's own time per attempt, without queueing, retries and user (default: what the "
+                  "environment's Limits say)."),
+    _Setting(name="dir", parse=str, expected="a folder", default=".thinkingbox", metavar="DIR",
+             help="Where records are written, a folder for each campaign (default: .thinkingbox)."),
+    _Setting(name="seed", parse=_whole(0), expected="a whole number from 0", default=0, metavar="N",
+             help="Seed of everything random; attempts of one task differ all the same (default: 0)."),
+    _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
+             help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
+                  "are figures; without one, any failed attempt fails the run."),
+)  # fmt: skip
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("thinkingbox", "thinkingbox: test agents by the rows they leave behind")
+    for setting in _SETTINGS:
+        group.addoption(
+            f"--tb-{setting.name.replace('_', '-')}",
+            dest=f"tb_{setting.name}",
+            default=None,
+            metavar=setting.metavar,
+            help=setting.help,
+        )
+        parser.addini(f"tb_{setting.name}", f"Default of --tb-{setting.name.replace('_', '-')}.", default=None)
+    group.addoption(
+        "--tb-audit",
+        dest="tb_audit",
+        action="store_true",
+        default=None,
+        help="Read the changes of every attempt twice, the fast way and by full comparison, and stop at a difference.",
+    )
+    parser.addini("tb_audit", "Default of --tb-audit.", type="bool", default=False)
+
+
+def resolve(config: pytest.Config) -> Options:
+    """Command line before ini before default; a wrong value is a usage error that names where it stands."""
+    values = {setting.name: _value(config, setting) for setting in _SETTINGS}
+    audit = config.getoption("tb_audit")
+    base_url = values["base_url"] or os.environ.get("OPENAI_BASE_URL") or None
+    agent = values["agent"] or ("openai" if values["model"] else None)
+    options = Options(
+        attempts=values["attempts"],
+        agent=agent,
+        model=values["model"] or None,
+        base_url=base_url,
+        user_model=values["user_model"] or None,
+        backend=values["backend"],
+        concurrency=values["concurrency"],
+        retry_invalid=values["retry_invalid"],
+        timeout=values["timeout"],
+        directory=config.rootpath / values["dir"],
+        seed=values["seed"],
+        audit=bool(config.getini("tb_audit") if audit is None else audit),
+        min_pass_rate=values["min_pass_rate"],
+    )
+    _check_together(config, options)
+    return options
+
+
+def _value(config: pytest.Config, setting: _Setting) -> Any:
+    given = config.getoption(f"tb_{setting.name}")
+    where = f"--tb-{setting.name.replace('_', '-')}"
+    if given is None:
+        given = config.getini(f"tb_{setting.name}")
+        where = f"tb_{setting.name} in {config.inipath}"
+    if given is None:
+        return setting.default
+    try:
+        return setting.parse(str(given))
+    except ValueError:
+        raise pytest.UsageError(f"{where}: {given!r} must be {setting.expected}") from None
+
+
+def _check_together(config: pytest.Config, options: Options) -> None:
+    if options.agent is None:
+        for name in ("attempts", "min_pass_rate"):
+            if config.getoption(f"tb_{name}") is not None:
+                raise pytest.UsageError(
+                    f"--tb-{name.replace('_', '-')} asks for a campaign, but nobody is to act: name a model with "
+                    "--tb-model or an agent with --tb-agent (for example --tb-agent=mutant)"
+                )
+        return
+    if options.agent == "openai" and options.model is None:
+        raise pytest.UsageError("--tb-agent=openai needs a model: name it with --tb-model")
+    for option, name in (("reruns", "--reruns"), ("retries", "--retries"), ("force_flaky", "--force-flaky")):
+        # They belong to plugins that may be absent, hence the default.
+        if config.getoption(option, None):
+            raise pytest.UsageError(
+                f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of the "
+                "command line and addopts (-p no:rerunfailures, -p no:pytest-retry, -p no:flaky), or run the tasks apart"
+            )
+    if config.getoption("setuponly") and not config.getoption("setupplan"):
+        raise pytest.UsageError("--setup-only would play episodes that nobody grades: use --setup-plan")

@@ -1,0 +1,18 @@
+"""Every StashKey of the plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.plugin.collect import Plan
+    from pytest_thinkingbox.plugin.options import Options
+    from pytest_thinkingbox.plugin.runner import Run, Runner
+
+options_key = pytest.StashKey["Options"]()
+campaign_key = pytest.StashKey[str]()
+plan_key = pytest.StashKey["Plan"]()
+run_key = pytest.StashKey["Run"]()
+runner_key = pytest.StashKey["Runner"]()
