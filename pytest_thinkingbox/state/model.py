@@ -41,7 +41,7 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class SchemaDelta:
-    """One object of the schema that was created, dropped or altered: `type` is "table", "index", "trigger"..."""
+    """One object of the schema that was created, dropped or altered: `type` is "table", "index", "trigger"."""
 
     action: Literal["created", "dropped", "altered"]
     type: str
@@ -75,7 +75,8 @@ class Rules:
 class ReceivedMail:
     """One mail as it reached the sink, in order of arrival; decoded, never trusted.
 
-    `recipients` are those of the envelope. `text` is the plain-text body ("" when there is none), `html` likewise.
+    `recipients` are those of the envelope. `text` is the plain-text body ("" when there is none), `html`
+    likewise.
     """
 
     sender: str
