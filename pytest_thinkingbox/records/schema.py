@@ -1,0 +1,192 @@
+"""The border: what is read from a file is validated here, strictly, before it becomes data of ours.
+
+Run `python -m pytest_thinkingbox.records.schema` to write `attempt.schema.json` anew after a change.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_thinkingbox.errors import Cause, ThinkingboxError
+from pytest_thinkingbox.records.model import (
+    RECORD_VERSION,
+    AttemptRecord,
+    CampaignInfo,
+    Hashes,
+    Outcome,
+    ToolCallRecord,
+    UsageRecord,
+)
+from pytest_thinkingbox.state.model import ReceivedMail
+
+SCHEMA_PATH = Path(__file__).with_name("attempt.schema.json")
+
+_Count = Annotated[int, Field(ge=0)]
+_Number = Annotated[int, Field(ge=1)]
+_Seconds = Annotated[float, Field(ge=0)]
+_Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class BrokenRecords(ThinkingboxError):
+    """A file of a campaign does not hold what it should; the message names file, line, field and value."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Usage(_Strict):
+    requests: _Count
+    input_tokens: _Count | None
+    cached_tokens: _Count | None
+    output_tokens: _Count | None
+    reasoning_tokens: _Count | None
+
+
+class _ToolCall(_Strict):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    result: str
+    error: bool
+    seconds: _Seconds
+
+
+class _Mail(_Strict):
+    sender: str
+    recipients: list[str]
+    subject: str
+    text: str
+    html: str
+    headers: dict[str, str]
+    attachments: list[str]
+
+
+class _Hashes(_Strict):
+    prompt: str | None
+    environment: str | None
+    seed: str | None
+    checker: str | None
+
+
+class AttemptLine(_Strict):
+    """One line of attempts.jsonl: one try of one attempt."""
+
+    version: Literal[1]
+    campaign: str
+    task: str
+    attempt: _Number
+    try_number: _Number
+    final: bool
+    requested: _Number
+    outcome: Outcome
+    cause: Cause | None
+    detail: str
+    stop_reason: str | None
+    stop_detail: str
+    reward: _Rate | None
+    credit: _Rate | None
+    messages: list[dict[str, Any]]
+    tool_calls: list[_ToolCall]
+    response: str
+    changes: Any
+    mail: list[_Mail] | None
+    usage: dict[str, _Usage]
+    agent: str
+    model: str | None
+    seconds: dict[str, _Seconds]
+    started_at: str
+    seed: int
+    tags: list[str]
+    no_change: bool
+    xfail: bool
+    xfail_strict: bool
+    min_pass_rate: _Rate | None
+    hashes: _Hashes
+
+
+class CampaignFile(_Strict):
+    """campaign.json."""
+
+    version: Literal[1]
+    campaign: str
+    created: str
+    agent: str
+    model: str | None
+    seed: int
+    tasks: dict[str, _Number]
+    min_pass_rate: _Rate | None
+    options: dict[str, Any]
+    versions: dict[str, str]
+    environments: dict[str, _Hashes]
+    task_hashes: dict[str, _Hashes]
+    partial: str | None
+    finished: str | None
+
+
+def parse_record(text: str, *, where: str) -> AttemptRecord:
+    """One line read strictly. `where` names file and line in errors. Raises BrokenRecords."""
+    data = _validated(AttemptLine, text, where)
+    data["tool_calls"] = tuple(ToolCallRecord(**one) for one in data["tool_calls"])
+    if data["mail"] is not None:
+        data["mail"] = tuple(
+            ReceivedMail(
+                **one | {"recipients": tuple(one["recipients"]), "attachments": tuple(one["attachments"])}
+            )
+            for one in data["mail"]
+        )
+    data["usage"] = {role: UsageRecord(**one) for role, one in data["usage"].items()}
+    data["hashes"] = Hashes(**data["hashes"])
+    data["messages"] = tuple(data["messages"])
+    data["tags"] = tuple(data["tags"])
+    try:
+        return AttemptRecord(**data)
+    except ValueError as error:
+        raise BrokenRecords(f"{where}: {error}") from None
+
+
+def parse_info(text: str, *, where: str) -> CampaignInfo:
+    """`campaign.json` read strictly. Raises BrokenRecords."""
+    data = _validated(CampaignFile, text, where)
+    data["environments"] = {name: Hashes(**one) for name, one in data["environments"].items()}
+    data["task_hashes"] = {name: Hashes(**one) for name, one in data["task_hashes"].items()}
+    return CampaignInfo(**data)
+
+
+def _validated(model: type[_Strict], text: str, where: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)  # pydantic's own parser refuses lone surrogates
+    except (ValueError, RecursionError) as error:
+        raise BrokenRecords(f"{where}: not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise BrokenRecords(f"{where}: a JSON object was expected, not {type(data).__name__}")
+    if data.get("version") != RECORD_VERSION:
+        raise BrokenRecords(
+            f"{where}: record version {data.get('version')!r}; this version of pytest-thinkingbox reads "
+            f"version {RECORD_VERSION}. Read it with the version that wrote it"
+        )
+    try:
+        model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise BrokenRecords(f"{where}: {field}: {first['msg']}, got {_short(first['input'])}") from None
+    return data
+
+
+def _short(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def attempt_schema() -> str:
+    """The JSON Schema of a line, as the package ships it."""
+    return json.dumps(AttemptLine.model_json_schema(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    SCHEMA_PATH.write_text(attempt_schema(), encoding="ascii")

@@ -1,0 +1,192 @@
+"""A campaign's folder: `campaign.json`, and `attempts.jsonl` with one line per try."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from io import FileIO
+from pathlib import Path
+
+from filelock import FileLock
+
+from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, CampaignInfo, add_usage
+from pytest_thinkingbox.records.redact import Redactor
+from pytest_thinkingbox.records.schema import BrokenRecords, parse_info, parse_record
+from pytest_thinkingbox.records.wire import dump, info_data, record_data
+
+ROOT = ".thinkingbox"
+LATEST = "latest"
+
+
+def new_campaign_id() -> str:
+    """A campaign's name: UTC time, sortable, and six random hex digits."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+class CampaignFolder:
+    """One campaign on disk. Any number of processes may append at once; each opens the folder for itself."""
+
+    def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
+        self.path = path
+        self._redactor = redactor or Redactor()
+        self._lock = FileLock(path / "attempts.lock")
+
+    @property
+    def records_path(self) -> Path:
+        return self.path / "attempts.jsonl"
+
+    @property
+    def info_path(self) -> Path:
+        return self.path / "campaign.json"
+
+    @classmethod
+    def create(cls, path: Path, info: CampaignInfo, *, redactor: Redactor | None = None) -> CampaignFolder:
+        """A new folder with its `campaign.json`. Raises BrokenRecords when there is a campaign already.
+
+        Below `.thinkingbox` it also keeps git away and points `latest` at the new campaign.
+        """
+        folder = cls(path, redactor=redactor)
+        if folder.info_path.exists():
+            raise BrokenRecords(f"{folder.info_path}: there is a campaign already; name another folder")
+        path.mkdir(parents=True, exist_ok=True)
+        folder.write_info(info)
+        folder.records_path.touch()
+        if path.parent.name == ROOT:
+            ignore = path.parent / ".gitignore"
+            if not ignore.exists():
+                _replace(ignore, "*\n")
+            _replace(path.parent / LATEST, f"{path.name}\n")
+        return folder
+
+    @classmethod
+    def open(cls, path: Path, *, redactor: Redactor | None = None) -> CampaignFolder:
+        """An existing folder. Raises BrokenRecords when there is no campaign in it."""
+        folder = cls(path, redactor=redactor)
+        if not folder.info_path.is_file():
+            raise BrokenRecords(f"{path}: no campaign here (campaign.json is missing)")
+        return folder
+
+    def write_info(self, info: CampaignInfo) -> None:
+        """Replace `campaign.json`, whole or not at all."""
+        _replace(self.info_path, dump(info_data(info), redactor=self._redactor, indent=2) + "\n")
+
+    def read_info(self) -> CampaignInfo:
+        """`campaign.json`, read strictly. Raises BrokenRecords."""
+        return parse_info(self.info_path.read_text(encoding="utf-8"), where=str(self.info_path))
+
+    def append(self, record: AttemptRecord) -> None:
+        """One line more, in the file when this returns: it survives the process, not a power failure."""
+        line = dump(record_data(record), redactor=self._redactor).encode("ascii") + b"\n"
+        with self._lock:
+            with self.records_path.open("a+b", buffering=0) as file:
+                _mend(file)
+                while line:
+                    line = line[file.write(line) :]
+
+    def read_records(self) -> Iterator[AttemptRecord]:
+        """Every try, in the order of writing, one at a time.
+
+        A last line that a killed process left half written is passed over. Anything else that is not a record
+        raises BrokenRecords with file and line number.
+        """
+        with self.records_path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                where = f"{self.records_path}:{number}"
+                whole = line.endswith(b"\n")
+                if not whole and not _is_json(line):
+                    return
+                try:
+                    text = line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise BrokenRecords(f"{where}: not UTF-8: {error}") from None
+                yield parse_record(text, where=where)
+
+    def read_rows(self) -> list[AttemptRow]:
+        """One row per attempt, as `rows_of` makes them."""
+        return rows_of(self.read_records())
+
+    def read_attempt(self, *, task: str, attempt: int) -> list[AttemptRecord]:
+        """All tries of one attempt, the deciding one last; empty when there is none."""
+        return [one for one in self.read_records() if one.task == task and one.attempt == attempt]
+
+
+def rows_of(records: Iterable[AttemptRecord]) -> list[AttemptRow]:
+    """One row per attempt: the last final try decides, tokens and seconds of all its tries add up.
+
+    An attempt that was killed between two tries has no final one: it is invalid, as its last try was. Tasks
+    come in the order of their first record, attempts by number.
+    """
+    deciding: dict[tuple[str, int], tuple[bool, AttemptRow]] = {}
+    for record in records:
+        key = (record.task, record.attempt)
+        row = record.row()
+        if key not in deciding:
+            deciding[key] = (record.final, row)
+            continue
+        had_final, before = deciding[key]
+        chosen = before if had_final and not record.final else row
+        total = replace(
+            chosen,
+            usage=add_usage((before.usage, row.usage)),
+            seconds=before.seconds + row.seconds,
+            tries=before.tries + 1,
+        )
+        deciding[key] = (had_final or record.final, total)
+    order = {task: index for index, task in enumerate(dict.fromkeys(task for task, _ in deciding))}
+    rows = [row for _, row in deciding.values()]
+    return sorted(rows, key=lambda row: (order[row.task], row.attempt))
+
+
+def find_campaign(path: Path) -> Path:
+    """The campaign that `path` means: itself, or the latest one of a root such as `.thinkingbox`."""
+    if (path / "campaign.json").is_file():
+        return path
+    pointer = path / LATEST
+    if pointer.is_file():
+        latest = path / pointer.read_text(encoding="utf-8").strip()
+        if (latest / "campaign.json").is_file():
+            return latest
+    raise BrokenRecords(
+        f"{path}: neither a campaign nor a folder of campaigns (no campaign.json, no {LATEST})"
+    )
+
+
+def _mend(file: FileIO) -> None:
+    """Make the file end with a whole line. What a killed process left half written is cut off."""
+    size = file.seek(0, os.SEEK_END)
+    if not size:
+        return
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        return
+    start = size
+    tail = b""
+    while start and b"\n" not in tail:
+        step = min(65536, start)
+        start -= step
+        file.seek(start)
+        tail = file.read(step) + tail
+    torn = tail[tail.rfind(b"\n") + 1 :]
+    if _is_json(torn):
+        file.write(b"\n")
+    else:
+        file.truncate(size - len(torn))
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="ascii", newline="\n")
+    os.replace(temporary, path)
