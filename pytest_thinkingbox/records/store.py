@@ -11,8 +11,7 @@ from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
-from filelock import FileLock
-
+from pytest_thinkingbox.records.lock import exclusive
 from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, CampaignInfo, add_usage
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.schema import BrokenRecords, parse_info, parse_record
@@ -33,7 +32,6 @@ class CampaignFolder:
     def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
         self.path = path
         self._redactor = redactor or Redactor()
-        self._lock = FileLock(path / "attempts.lock")
 
     @property
     def records_path(self) -> Path:
@@ -81,11 +79,10 @@ class CampaignFolder:
     def append(self, record: AttemptRecord) -> None:
         """One line more, in the file when this returns: it survives the process, not a power failure."""
         line = dump(record_data(record), redactor=self._redactor).encode("ascii") + b"\n"
-        with self._lock:
-            with self.records_path.open("a+b", buffering=0) as file:
-                _mend(file)
-                while line:
-                    line = line[file.write(line) :]
+        with self.records_path.open("a+b", buffering=0) as file, exclusive(file):
+            _mend(file)
+            while line:
+                line = line[file.write(line) :]
 
     def read_records(self) -> Iterator[AttemptRecord]:
         """Every try, in the order of writing, one at a time.
