@@ -53,7 +53,9 @@ class Attempt:
         rows = self.rows(table, **where)
         if len(rows) != 1:
             named = ", ".join(f"{column}={value!r}" for column, value in where.items())
-            raise AssertionError(f"{len(rows)} rows in {table} where {named or 'anything'}, expected exactly one")
+            raise AssertionError(
+                f"{len(rows)} rows in {table} where {named or 'anything'}, expected exactly one"
+            )
         return rows[0]
 
     @property

@@ -127,5 +127,6 @@ class Episode:
     rules: Rules | None = None
     mail: tuple[ReceivedMail, ...] | None = None
     lease: Lease | None = None
+    seed_hash: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     started_at: float = 0.0

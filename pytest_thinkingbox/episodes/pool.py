@@ -197,4 +197,3 @@ class _Slots:
     async def _notify(self) -> None:
         async with self._changed:
             self._changed.notify_all()
-

@@ -44,7 +44,6 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
     episode = Episode(
         request=request, try_number=try_number, conversation=Conversation(), started_at=time.time()
     )
-    started = time.perf_counter()
     try:
         await _play(world, request, episode)
     except Exception as error:
@@ -58,7 +57,6 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
             error.add_note(f"while {request.attempt_id} was played")
             episode.error = error
     finally:
-        episode.seconds["total"] = time.perf_counter() - started
         if (episode.cause is not None or episode.diff is None) and episode.lease is not None:
             await asyncio.shield(asyncio.to_thread(episode.lease.release))
             episode.lease = None
@@ -74,6 +72,7 @@ async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None
             attempt_id=f"{request.campaign}-{derive_seed(request.attempt_id, episode.try_number):08x}",
         )
     episode.lease = lease
+    episode.seed_hash = await asyncio.to_thread(world.backend.seed_hash, request.environment)
     async with _mail_sink(request) as sink:
         with _timed(episode, "converse"):
             await _converse_then_leave(world, request, episode, lease, sink)
@@ -230,7 +229,7 @@ async def _mail_sink(request: EpisodeRequest) -> AsyncIterator[MailSink | None]:
         yield sink
 
 
-class _timed:  # noqa: N801  (reads as a statement)
+class _timed:
     def __init__(self, episode: Episode, phase: str) -> None:
         self._episode, self._phase = episode, phase
 
@@ -239,4 +238,3 @@ class _timed:  # noqa: N801  (reads as a statement)
 
     def __exit__(self, *_: object) -> None:
         self._episode.seconds[self._phase] = time.perf_counter() - self._started
-

@@ -1,1 +1,84 @@
+"""The pytest plugin. Importing it imports nothing that a project without tasks would pay for."""
 
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
+from pytest_thinkingbox.plugin.collect import Collection
+from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, outbox
+from pytest_thinkingbox.plugin.options import add_options, resolve
+from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key
+from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers, worker_input
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.plugin.runner import Runner
+
+__all__ = ["_thinkingbox_attempt", "attempt", "changes", "outbox"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "thinkingbox(attempts=N): on every task, so that -m selects tasks; with attempts=N a task, class or module "
+        "runs N times whatever --tb-attempts says.",
+    )
+    options = resolve(config)
+    config.stash[options_key] = options
+    config.pluginmanager.register(Collection(), "thinkingbox-collection")
+    if is_worker(config):
+        config.stash[campaign_key] = worker_input(config)["thinkingbox_campaign"]
+        return
+    config.stash[campaign_key] = _campaign_name()
+    if options.agent is None:
+        config.pluginmanager.register(Nobody(), "thinkingbox-nobody")
+    else:
+        campaign = Campaign(config=config, options=options, name=config.stash[campaign_key])
+        config.pluginmanager.register(campaign, "thinkingbox-campaign")
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(XdistHooks(), "thinkingbox-xdist")
+
+
+def _campaign_name() -> str:
+    import secrets
+    import time
+
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    config = session.config
+    if config.stash[options_key].agent is None or config.option.collectonly or config.option.setupplan:
+        return
+    if runs_workers(config) or not any(plan_key in item.stash for item in session.items):
+        return
+    config.pluginmanager.register(_make_runner(session), "thinkingbox-runner")
+
+
+def _make_runner(session: pytest.Session) -> Runner:
+    from pytest_thinkingbox.plugin.start import make_runner
+
+    return make_runner(session)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if plan_key in item.stash:
+        idle = item.config.stash[options_key].agent is None
+        if not idle:
+            report.__dict__.setdefault(
+                NODE, "skipped" if report.skipped and call.when == "setup" else "attempt"
+            )
+        elif call.when == "setup":
+            report.__dict__[NODE] = "idle"
+    return report

@@ -108,7 +108,9 @@ def add_options(parser: pytest.Parser) -> None:
             metavar=setting.metavar,
             help=setting.help,
         )
-        parser.addini(f"tb_{setting.name}", f"Default of --tb-{setting.name.replace('_', '-')}.", default=None)
+        parser.addini(
+            f"tb_{setting.name}", f"Default of --tb-{setting.name.replace('_', '-')}.", default=None
+        )
     group.addoption(
         "--tb-audit",
         dest="tb_audit",
@@ -173,8 +175,8 @@ def _check_together(config: pytest.Config, options: Options) -> None:
         # They belong to plugins that may be absent, hence the default.
         if config.getoption(option, None):
             raise pytest.UsageError(
-                f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of the "
-                "command line and addopts (-p no:rerunfailures, -p no:pytest-retry, -p no:flaky), or run the tasks apart"
+                f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of "
+                "the command line and addopts, or run the tasks apart from the tests that need it"
             )
     if config.getoption("setuponly") and not config.getoption("setupplan"):
         raise pytest.UsageError("--setup-only would play episodes that nobody grades: use --setup-plan")

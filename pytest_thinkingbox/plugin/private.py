@@ -1,0 +1,52 @@
+"""Every name of pytest and pytest-xdist that is not public; each has a canary test."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
+
+
+def is_skipped_by_mark(item: pytest.Item) -> bool:
+    """Whether `skip` or a true `skipif` keeps this item from running."""
+    return evaluate_skip_marks(item) is not None
+
+
+def xfail_of(item: pytest.Item) -> tuple[bool, bool, bool]:
+    """Whether a true `xfail` mark applies, whether it lets the test run, and whether it is strict."""
+    if item.config.getoption("runxfail"):
+        return False, True, False
+    mark = evaluate_xfail_marks(item)
+    return (False, True, False) if mark is None else (True, mark.run, mark.strict)
+
+
+def hide_failure_text(report: pytest.TestReport) -> None:
+    """Keep this report out of the FAILURES and ERRORS sections; counts and the short summary still have it."""
+    report._pdbshown = True  # type: ignore[attr-defined]
+
+
+def capture_handlers(config: pytest.Config) -> list[logging.Handler]:
+    """The handlers through which pytest captures the logs of the running test."""
+    plugin: Any = config.pluginmanager.get_plugin("logging-plugin")
+    return [] if plugin is None else [plugin.caplog_handler, plugin.report_handler]
+
+
+def worker_queue(config: pytest.Config) -> Callable[[], list[int]] | None:
+    """In an xdist worker: a function that gives the indices of the items that are queued here, in order."""
+    # Its module runs under another name in a worker, so that the class cannot be imported.
+    workers: list[Any] = [
+        plugin for plugin in config.pluginmanager.get_plugins() if type(plugin).__name__ == "WorkerInteractor"
+    ]
+    if not workers:
+        return None
+    worker = workers[0]
+
+    def queued() -> list[int]:
+        with worker.torun.lock() as waiting:
+            indices = [worker.nextitem_index, *waiting]
+        return [index for index in indices if isinstance(index, int)]  # the others are a mark for the end
+
+    return queued

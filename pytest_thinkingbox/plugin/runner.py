@@ -1,0 +1,313 @@
+"""In the process that runs the tests: episodes ahead of their items, verdicts, records."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_thinkingbox.episodes import attempt as attempts
+from pytest_thinkingbox.episodes.attempt import Attempt
+from pytest_thinkingbox.episodes.outcomes import TRUNCATED, Verdict, failed, invalid, judge_checker
+from pytest_thinkingbox.episodes.pool import EpisodePool, Stopped, Tries
+from pytest_thinkingbox.episodes.run import current_attempt
+from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.campaign import NODE, ROW
+from pytest_thinkingbox.plugin.collect import Plan
+from pytest_thinkingbox.plugin.record import record_of
+from pytest_thinkingbox.plugin.requests import request_of
+from pytest_thinkingbox.plugin.stash import plan_key, run_key
+from pytest_thinkingbox.plugin.stop import StopFlag
+from pytest_thinkingbox.plugin.xdist import WINDOW, share
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.plugin.options import Options
+    from pytest_thinkingbox.records.store import CampaignFolder
+
+
+class InvalidAttempt(Exception):
+    """The item's episode says nothing about the agent."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One attempt on its way through an item."""
+
+    plan: Plan
+    future: Future[Tries] | None = None
+    tries: Tries = field(default_factory=list)
+    attempt: Attempt | None = None
+    in_call: bool = False
+    subtest_errors: list[BaseException] = field(default_factory=list)
+    verdict: Verdict | None = None
+    xfail: bool = False
+    xfail_strict: bool = False
+
+
+class Runner:
+    """Registered as soon as a task was collected; one per process that runs tests."""
+
+    def __init__(
+        self,
+        *,
+        session: pytest.Session,
+        options: Options,
+        pool: EpisodePool,
+        folder: CampaignFolder,
+        campaign: str,
+        stop: StopFlag,
+    ) -> None:
+        self._session = session
+        self._options = options
+        self._pool = pool
+        self._folder = folder
+        self._campaign = campaign
+        self._stop = stop
+        self._window = WINDOW * share(options.concurrency, session.config)
+        self._waiting = 0
+        self._position = {item: index for index, item in enumerate(session.items)}
+        self._queue = private.worker_queue(session.config)
+        self._log_filter = _NoEpisodes()
+        for handler in private.capture_handlers(session.config):
+            handler.addFilter(self._log_filter)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._start_ahead(item)
+        return (yield)
+
+    def _start_ahead(self, current: pytest.Item) -> None:
+        for item in self._upcoming(current):
+            if self._waiting >= self._window:
+                return
+            plan = item.stash.get(plan_key, None)
+            if plan is not None and plan.task.ahead and run_key not in item.stash and self._will_run(item):
+                self._submit(item, plan)
+
+    def _upcoming(self, current: pytest.Item) -> Iterator[pytest.Item]:
+        items = self._session.items
+        yield current
+        if self._queue is not None:
+            for index in self._queue():
+                yield items[index]
+        else:
+            yield from (items[index] for index in range(self._position[current] + 1, len(items)))
+
+    def _will_run(self, item: pytest.Item) -> bool:
+        _, runs, _ = private.xfail_of(item)
+        return runs and not private.is_skipped_by_mark(item)
+
+    def _submit(self, item: pytest.Item, plan: Plan, *, alone: bool = False) -> Run:
+        run = Run(plan)
+        run.xfail, _, run.xfail_strict = private.xfail_of(item)
+        item.stash[run_key] = run
+        run.future = self._pool.submit(request_of(plan, self._options, campaign=self._campaign), alone=alone)
+        self._waiting += 1
+        return run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        plan = item.stash.get(plan_key, None)
+        if plan is not None and plan.task.ahead and self._will_run(item):
+            self._bind(item, item.stash.get(run_key, None) or self._submit(item, plan))
+
+    def attempt_of(self, item: pytest.Item) -> Attempt:
+        """The finished attempt of this item; with `ahead=False` its episode starts here."""
+        plan = item.stash[plan_key]
+        run = item.stash.get(run_key, None)
+        if run is None:
+            run = self._submit(item, plan, alone=True)
+        if run.attempt is None:
+            self._bind(item, run)
+        assert run.attempt is not None
+        return run.attempt
+
+    def _bind(self, item: pytest.Item, run: Run) -> None:
+        assert run.future is not None
+        try:
+            run.tries = self._wait(run.future)
+        except ConfigurationError as error:
+            self._stop.raise_(str(error))
+            self._session.shouldstop = f"configuration error: {error}"
+            raise
+        except Stopped:
+            self._session.shouldstop = "configuration error: " + (self._stop.reason() or "stopped")
+            raise
+        finally:
+            self._waiting -= 1
+        episode = run.tries[-1]
+        if episode.cause is None:
+            run.attempt = Attempt(episode)
+            return
+        run.verdict = invalid(episode.cause, episode.detail)
+        raise InvalidAttempt(f"invalid: {episode.cause}: {episode.detail}") from episode.error
+
+    @staticmethod
+    def _wait(future: Future[Tries]) -> Tries:
+        while True:
+            try:
+                return future.result(timeout=0.5)
+            except NotYet:
+                if future.done():
+                    raise
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        run = item.stash.get(run_key, None)
+        if run is None or run.attempt is None:
+            return (yield)
+        error: BaseException | None = None
+        result = None
+        run.in_call = True
+        try:
+            result = yield
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as raised:  # noqa: BLE001  (whatever a checker raises is part of its verdict)
+            error = raised
+        finally:
+            run.in_call = False
+        run.verdict = self._judge(run, error)
+        if error is None and run.verdict.outcome == "failed" and not run.subtest_errors:
+            pytest.fail(run.verdict.detail, pytrace=False)
+        if error is not None and run.verdict.outcome == "failed" and not _asserted(error):
+            raise pytest.fail.Exception(run.verdict.detail, pytrace=False) from error
+        if error is not None:
+            raise error
+        return result
+
+    def _judge(self, run: Run, error: BaseException | None) -> Verdict:
+        assert run.attempt is not None
+        task = run.plan.task
+        broken = [one for one in run.subtest_errors if not _asserted(one)]
+        decisive = error or next(iter(broken or run.subtest_errors), None)
+        if isinstance(decisive, pytest.fail.Exception) and _never_ran(run.plan.function, decisive):
+            return invalid("checker", str(decisive))
+        verdict = judge_checker(
+            decisive,
+            asserted=decisive is not None and _asserted(decisive),
+            unaccounted=attempts.unaccounted(run.attempt) if task.strict else "",
+            schema_unaccounted=task.strict and bool(run.attempt.changes.unaccounted_schema()),
+            credit=attempts.earned_credit(run.attempt),
+        )
+        if verdict.outcome == "passed" and task.no_change and not task.allow_truncated:
+            reason = run.attempt.stop_reason
+            if reason in TRUNCATED:
+                return failed(f"nothing changed, but the agent was cut off ({reason}): that is no refusal")
+        return verdict
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        run = item.stash.get(run_key, None)
+        if run is None:
+            return report
+        error = call.excinfo.value if call.excinfo is not None else None
+        if run.in_call:
+            if error is not None:
+                run.subtest_errors.append(error)
+        elif call.when == "setup":
+            self._after_setup(run, error, report)
+        elif call.when == "call":
+            self._after_call(run, error, report)
+        else:
+            if error is not None and run.verdict is not None and run.verdict.outcome != "invalid":
+                run.verdict = invalid("checker", f"teardown: {type(error).__name__}: {error}")
+            self._finish(item, run, report)
+        return report
+
+    def _after_setup(self, run: Run, error: BaseException | None, report: pytest.TestReport) -> None:
+        if error is None:
+            return
+        if isinstance(error, pytest.skip.Exception):
+            report.__dict__[NODE] = "skipped"
+        elif isinstance(error, ConfigurationError | Stopped):
+            return
+        elif run.verdict is None:
+            run.verdict = invalid("checker", f"a fixture failed: {type(error).__name__}: {error}")
+        if run.verdict is not None:
+            _make_error(report, run.verdict)
+
+    def _after_call(self, run: Run, error: BaseException | None, report: pytest.TestReport) -> None:
+        if run.verdict is None:
+            return
+        if run.verdict.outcome == "invalid":
+            _make_error(report, run.verdict)
+        elif error is None and report.failed and run.xfail_strict:
+            # Strict is judged per task, over all its attempts; one attempt that passed proves nothing.
+            report.outcome = "passed"
+            report.longrepr = None
+            report.wasxfail = "strict, judged over all attempts"  # type: ignore[attr-defined]
+
+    def _finish(self, item: pytest.Item, run: Run, report: pytest.TestReport) -> None:
+        if run.attempt is not None:
+            attempts.close(run.attempt)
+        if run.verdict is None:
+            return
+        records = [
+            record_of(
+                run.plan, episode, _verdict_of(run, episode), options=self._options, campaign=self._campaign,
+                xfail=run.xfail, xfail_strict=run.xfail_strict, final=episode is run.tries[-1],
+            )
+            for episode in run.tries
+        ]  # fmt: skip
+        for record in records:
+            self._folder.append(record)
+        row = records[-1].row(earlier=records[:-1])
+        report.__dict__[ROW] = row.to_json()
+        run.tries.clear()
+        run.attempt = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self._pool.close()
+        for handler in private.capture_handlers(self._session.config):
+            handler.removeFilter(self._log_filter)
+
+
+def _verdict_of(run: Run, episode: Any) -> Verdict:
+    if episode is run.tries[-1]:
+        assert run.verdict is not None
+        return run.verdict
+    return invalid(episode.cause, episode.detail)
+
+
+def _asserted(error: BaseException) -> bool:
+    return isinstance(error, AssertionError | pytest.fail.Exception)
+
+
+def _never_ran(function: Any, error: BaseException) -> bool:
+    """Whether pytest refused an `async def` checker because no plugin runs it: then nothing was checked."""
+    if not (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
+        return False
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is inspect.unwrap(function).__code__:
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def _make_error(report: pytest.TestReport, verdict: Verdict) -> None:
+    """An invalid attempt is an error, not a failure: in the terminal, in JUnit, and whatever `xfail` says."""
+    if report.longrepr is None or report.when == "call":
+        report.sections.append(("thinkingbox", f"invalid: {verdict.cause}: {verdict.detail}"))
+    report.outcome = "failed"
+    report.when = "setup"
+    report.__dict__.pop("wasxfail", None)
+
+
+class _NoEpisodes(logging.Filter):
+    """Keeps what episodes log out of the test that happens to run meanwhile."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return current_attempt.get() is None

@@ -1,0 +1,117 @@
+"""Everything heavy begins here, once a task is about to run: backend, agent, pool, campaign folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from pytest_thinkingbox.agents import make_agent
+from pytest_thinkingbox.backends import make_backend
+from pytest_thinkingbox.episodes.pool import EpisodePool
+from pytest_thinkingbox.episodes.run import World
+from pytest_thinkingbox.people import make_users
+from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.options import Options
+from pytest_thinkingbox.plugin.record import hashes_of
+from pytest_thinkingbox.plugin.runner import Runner
+from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
+from pytest_thinkingbox.plugin.stop import StopFlag
+from pytest_thinkingbox.plugin.xdist import share
+from pytest_thinkingbox.records.model import CampaignInfo
+from pytest_thinkingbox.records.redact import Redactor
+from pytest_thinkingbox.records.store import CampaignFolder
+
+
+def make_runner(session: pytest.Session) -> Runner:
+    config = session.config
+    options = config.stash[options_key]
+    name = config.stash[campaign_key]
+    path = options.directory / name
+    concurrency = share(options.concurrency, config)
+    key = os.environ.get("OPENAI_API_KEY")
+
+    def make_world() -> World:
+        assert options.agent is not None
+        agent = make_agent(
+            options.agent,
+            model=options.model,
+            base_url=options.base_url,
+            api_key=key,
+            concurrency=concurrency,
+        )
+        return World(
+            backend=make_backend(options.backend, label=name),
+            agent=agent,
+            make_user=make_users(agent, model=options.user_model),
+            audit=options.audit,
+        )
+
+    stop = StopFlag(path)
+    runner = Runner(
+        session=session,
+        options=options,
+        campaign=name,
+        folder=_open_folder(path, session, options, Redactor(secrets=[key] if key else [])),
+        stop=stop,
+        pool=EpisodePool(
+            make_world=make_world,
+            concurrency=concurrency,
+            retry_invalid=options.retry_invalid,
+            stop_requested=stop.is_raised,
+        ),
+    )
+    config.stash[runner_key] = runner
+    return runner
+
+
+def _open_folder(path: Path, session: pytest.Session, options: Options, redactor: Redactor) -> CampaignFolder:
+    path.mkdir(parents=True, exist_ok=True)
+    with FileLock(path / "create.lock"):
+        if (path / "campaign.json").exists():  # another worker, which collected the same items
+            return CampaignFolder.open(path, redactor=redactor)
+        return CampaignFolder.create(path, _describe(path.name, session, options), redactor=redactor)
+
+
+def _describe(name: str, session: pytest.Session, options: Options) -> CampaignInfo:
+    plans = [
+        item.stash[plan_key]
+        for item in session.items
+        if plan_key in item.stash and not private.is_skipped_by_mark(item) and private.xfail_of(item)[1]
+    ]
+    return CampaignInfo(
+        campaign=name,
+        created=_now(),
+        agent=options.agent or "",
+        model=options.model,
+        seed=options.seed,
+        tasks={plan.task_id: plan.requested for plan in plans},
+        min_pass_rate=options.min_pass_rate,
+        options={
+            "attempts": options.attempts,
+            "backend": options.backend,
+            "base_url": options.base_url,
+            "user_model": options.user_model,
+            "concurrency": options.concurrency,
+            "retry_invalid": options.retry_invalid,
+            "timeout": options.timeout,
+            "audit": options.audit,
+        },
+        versions={
+            "python": platform.python_version(),
+            **{
+                package: version(package) for package in ("pytest-thinkingbox", "pytest", "mcp", "sqlalchemy")
+            },
+        },
+        task_hashes={plan.task_id: hashes_of(plan, seed=None) for plan in plans},
+    )
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")
