@@ -62,3 +62,11 @@ class ReadOnlyState(ThinkingboxError):
 
 class MissingSink(ThinkingboxError):
     """A checker read a sink that this environment does not have; it is never empty instead."""
+
+
+class UnknownName(ThinkingboxError):
+    """A checker names a table, column or key that the environment does not have: its own mistake."""
+
+
+class TooAmbiguous(ThinkingboxError):
+    """A comparison has too many ways to link its `Same` names: its checker must name more columns."""

@@ -41,7 +41,7 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class SchemaDelta:
-    """One object of the schema that was created, dropped or altered: `type` is "table", "index", "trigger"."""
+    """One object of the schema that was created, dropped or altered: `type` is "table", "trigger"..."""
 
     action: Literal["created", "dropped", "altered"]
     type: str

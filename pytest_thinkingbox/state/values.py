@@ -171,7 +171,8 @@ def is_data(expected: Any) -> bool:
 
 def can_match(expected: Any) -> bool:
     """False for an object that can never equal a value: functions, classes, members of a plain Enum."""
-    return is_data(expected) or isinstance(expected, Same) or type(expected).__eq__ is not object.__eq__
+    own: Any = type(expected).__eq__
+    return is_data(expected) or isinstance(expected, Same) or own is not object.__eq__
 
 
 _DATA_EQ = frozenset(kind.__eq__ for kind in _KEYS if kind is not type(None))
