@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
@@ -17,10 +18,12 @@ class Lease(Protocol):
 
     url: str
     """SQLAlchemy URL for the agent's role, valid in any process until the cut."""
-    engine: Engine
-    """For in-process tools. The cut poisons it: whoever holds it, or a connection of it, can write no more."""
     rules: Rules
     """Tables of seed + start, and the environment's volatile and bookkeeping names (checked to match)."""
+
+    @property
+    def engine(self) -> Engine:
+        """For in-process tools. The cut poisons it: whoever holds it, or a connection of it, can write no more."""
 
     def cut(self) -> None:
         """End every session of the agent. Raises InfrastructureDown if that cannot be confirmed."""
@@ -28,6 +31,10 @@ class Lease(Protocol):
     def read_changes(self, *, audit: bool) -> StateDiff:
         """Net changes against seed + start, in one snapshot. With `audit` by full comparison as well; a difference
         between the two raises AuditMismatch."""
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Rows of the final state as Python values; `where` compares as `state.values.equal` does. Raises
+        UnknownName for a table or column that is not there."""
 
     def connect_after(self) -> Connection:
         """A new read-only AUTOCOMMIT connection to the final state. A write raises ReadOnlyState."""

@@ -1,0 +1,186 @@
+"""The agent's side of a database in this process: an engine that can be shut, also for those who hold a connection.
+
+A connection that a tool's thread still uses when the attempt ends must neither write on, nor keep a lock, nor be
+closed under that thread while SQLite runs in it. So every call into SQLite holds the connection's own lock, and
+whoever comes back from a call after the end finds the connection rolled back and closed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.pool import QueuePool
+
+_ENDED = "the attempt has ended: its database can no longer be used"
+
+
+class Gate:
+    """Makes the connections of one attempt and ends them all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._connections: list[GatedConnection] = []
+        self.closed = False
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection of its own for a tool; foreign keys are on."""
+        with self._lock:
+            if self.closed:
+                raise sqlite3.OperationalError(_ENDED)
+            connection = GatedConnection(self, self._path)
+            self._connections.append(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = OFF")  # the file outlives nothing but this process
+        return connection
+
+    def engine(self) -> Engine:
+        return create_engine(
+            f"sqlite:///{self._path}", creator=self.connect, poolclass=QueuePool, max_overflow=-1
+        )
+
+    def shut(self, *, seconds: float) -> bool:
+        """End all connections; False if one is still inside SQLite after that time (it ends when it comes out)."""
+        with self._lock:
+            self.closed = True
+            connections = list(self._connections)
+        deadline = time.monotonic() + seconds
+        ended = [connection.end(deadline) for connection in connections]
+        return all(ended)
+
+
+class GatedConnection(sqlite3.Connection):
+    """Calls into SQLite one at a time, and none after the gate is closed."""
+
+    def __init__(self, gate: Gate, path: Path) -> None:
+        super().__init__(str(path), check_same_thread=False)
+        self._gate = gate
+        self._inside = threading.RLock()
+        self._ended = False
+        self._entered = _Entered(self)
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    def entered(self) -> _Entered:
+        """Around every call into SQLite."""
+        return self._entered
+
+    def begin_call(self) -> None:
+        self._inside.acquire()
+        if self._gate.closed:
+            self._finish()
+            self._inside.release()
+            raise sqlite3.OperationalError(_ENDED)
+
+    def end_call(self) -> None:
+        if self._gate.closed:
+            self._finish()
+        self._inside.release()
+
+    def end(self, deadline: float) -> bool:
+        """From another thread: stop what runs, roll back and close. Called after the gate was closed."""
+        while not self._inside.acquire(timeout=0.01):
+            if time.monotonic() > deadline:
+                return False
+            if not self._ended:
+                self._interrupt()
+        try:
+            self._finish()
+        finally:
+            self._inside.release()
+        return True
+
+    def _interrupt(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it was closed in between
+            self.interrupt()
+
+    def _finish(self) -> None:
+        if not self._ended:
+            self._ended = True
+            super().close()  # rolls back
+
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or GatedCursor)
+
+    def commit(self) -> None:
+        with self.entered():
+            super().commit()
+
+    def rollback(self) -> None:
+        if self._gate.closed:
+            return  # rolled back already: what a pool does with a connection that comes home late
+        with self.entered():
+            super().rollback()
+
+    def close(self) -> None:
+        with self._inside:
+            self._finish()
+
+    def __exit__(self, *error: Any) -> Any:
+        if error[0] is None:
+            self.commit()
+        else:
+            self.rollback()
+        return False
+
+
+class _Entered:
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: GatedConnection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.begin_call()
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.end_call()
+
+
+class GatedCursor(sqlite3.Cursor):
+    connection: GatedConnection
+
+    def execute(self, sql: str, parameters: Any = (), /) -> GatedCursor:
+        with self.connection.entered():
+            super().execute(sql, parameters)
+            return self
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> GatedCursor:
+        with self.connection.entered():
+            super().executemany(sql, parameters)
+            return self
+
+    def executescript(self, script: str, /) -> GatedCursor:
+        with self.connection.entered():
+            super().executescript(script)
+            return self
+
+    def fetchone(self) -> Any:
+        with self.connection.entered():
+            return super().fetchone()
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        with self.connection.entered():
+            return super().fetchmany(self.arraysize if size is None else size)
+
+    def fetchall(self) -> list[Any]:
+        with self.connection.entered():
+            return super().fetchall()
+
+    def __next__(self) -> Any:
+        with self.connection.entered():
+            return super().__next__()
+
+    def close(self) -> None:
+        if not self.connection.ended:
+            with self.connection.entered():
+                super().close()

@@ -1,0 +1,212 @@
+"""One attempt's database from acquire to release."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from pytest_thinkingbox.backends.base import AuditMismatch
+from pytest_thinkingbox.backends.sqlite.catalog import Catalog, fold, quote
+from pytest_thinkingbox.backends.sqlite.compare import REFERENCE, final_catalog, full_candidates, read_diff
+from pytest_thinkingbox.backends.sqlite.decoding import decode_text
+from pytest_thinkingbox.backends.sqlite.gate import Gate
+from pytest_thinkingbox.backends.sqlite.net import decode_row
+from pytest_thinkingbox.backends.sqlite.place import CopiedFile
+from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
+from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
+from pytest_thinkingbox.state.model import Rules, SchemaDelta, StateDiff
+from pytest_thinkingbox.state.values import equal
+
+_CUT_SECONDS = 10.0  # a killed process frees its locks at once; this is for threads that are inside SQLite
+_LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
+_BROKEN = frozenset(
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT}
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Template:
+    """Seed + start as a file that is never written again, and what is known about it."""
+
+    path: Path
+    catalog: Catalog
+    rules: Rules
+    before: ReadOnlyEngine
+    size: int
+    digest: str | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def uri(self) -> str:
+        return reading_uri(self.path)
+
+
+def reading_uri(path: Path) -> str:
+    """For a file that nobody writes any more: no locks are taken."""
+    return f"{path.as_uri()}?mode=ro&immutable=1"
+
+
+class SqliteLease:
+    """A file that one attempt owns.
+
+    The cut takes the file's write lock and keeps it until the release. From then on no connection can commit,
+    in whatever thread or process, so that every later read sees the same state.
+    """
+
+    def __init__(
+        self, *, template: Template, file: CopiedFile, fast: bool, on_release: Callable[[SqliteLease], None]
+    ) -> None:
+        self.url = f"sqlite:///{file.path}"
+        self.rules = template.rules
+        self._template = template
+        self._file = file
+        self._fast = fast
+        self._on_release = on_release
+        self._lock = threading.RLock()
+        self._gate = Gate(file.path)
+        self._judge: sqlite3.Connection | None = None
+        self._after: ReadOnlyEngine | None = None
+        self._broken: SchemaDelta | None = None
+        self._cut = False
+        self._released = False
+
+    @cached_property
+    def engine(self) -> Engine:
+        return self._gate.engine()
+
+    def cut(self) -> None:
+        """End every session of the agent. Raises InfrastructureDown while somebody still holds the database."""
+        with self._lock:
+            if self._cut or self._released:
+                return
+            deadline = time.monotonic() + _CUT_SECONDS
+            while not self._take_write_lock():
+                if time.monotonic() > deadline:
+                    raise InfrastructureDown(
+                        f"{self._file.path} is still locked {_CUT_SECONDS:.0f} s after the attempt ended: a tool "
+                        "server or a thread of an in-process tool holds a transaction open"
+                    )
+                time.sleep(0.005)
+            self._cut = True
+
+    def _take_write_lock(self) -> bool:
+        self._gate.shut(seconds=0.25)
+        try:
+            if self._judge is None:
+                self._judge = self._open_judge()
+            self._judge.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            code = error.sqlite_errorcode & 0xFF
+            if code in _LOCKED:
+                return False
+            if code not in _BROKEN:
+                raise InfrastructureDown(f"{self._file.path} cannot be read: {error}") from error
+            self._broken = SchemaDelta("altered", "file", "main", after=str(error))
+        return True
+
+    def _open_judge(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self._file.path.as_uri()}?mode=rwc",
+            uri=True,
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.text_factory = decode_text
+            connection.execute(f"ATTACH ? AS {REFERENCE}", (self._template.uri,))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def read_changes(self, *, audit: bool) -> StateDiff:
+        with self._lock:
+            judge = self._reader()
+            if self._broken is not None:
+                return StateDiff(schema=(self._broken,))
+            if not self._fast:
+                return self._full(judge)
+            found = self._quick(judge)
+            if audit:
+                expected = self._full(judge)
+                if found != expected:
+                    raise AuditMismatch(f"fast path: {found}\nfull comparison: {expected}")
+            return found
+
+    def _quick(self, judge: sqlite3.Connection) -> StateDiff:
+        if self._file.untouched():
+            return StateDiff()
+        return self._full(judge)
+
+    def _full(self, judge: sqlite3.Connection) -> StateDiff:
+        return read_diff(judge, self._template.catalog, full_candidates)
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Rows of the final state, decoded; `where` compares as `state.values` does."""
+        with self._lock:
+            judge = self._reader()
+            found = final_catalog(judge, self._template.catalog).tables.get(fold(table))
+            if found is None:
+                known = ", ".join(sorted(self.rules.tables))
+                raise UnknownName(f"{table!r} is no table of the final state; the seed has: {known}")
+            known_table = self._template.catalog.tables.get(fold(table))
+            columns = found.info.columns
+            names = {fold(name): name for name in columns}
+            for column in where:
+                if fold(column) not in names:
+                    raise UnknownName(
+                        f"{found.info.name} has no column {column!r}; it has: {', '.join(columns)}"
+                    )
+            decoders = found.decoders
+            if known_table is not None and known_table.info.columns == columns:
+                decoders = known_table.decoders
+            wanted = {names[fold(column)]: value for column, value in where.items()}
+            listed = ", ".join(quote(name) for name in columns)
+            raw = judge.execute(f"SELECT {listed} FROM main.{quote(found.info.name)}").fetchall()
+            rows = [decode_row(columns, decoders, row) for row in raw]
+            return [row for row in rows if all(equal(row[name], value) for name, value in wanted.items())]
+
+    def _reader(self) -> sqlite3.Connection:
+        if self._released:
+            raise RuntimeError("this database was given back: nothing can be read from it any more")
+        if not self._cut or self._judge is None:
+            raise RuntimeError("the final state can be read only after cut()")
+        return self._judge
+
+    def connect_after(self) -> Connection:
+        with self._lock:
+            self._reader()
+            if self._after is None:
+                self._after = ReadOnlyEngine(f"{self._file.path.as_uri()}?mode=ro")
+            return self._after.engine.connect()
+
+    def connect_before(self) -> Connection:
+        return self._template.before.engine.connect()
+
+    def alive(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        with self._lock:
+            if self._released:
+                return
+            self._released = True
+            self._gate.shut(seconds=0.25)
+            self._file.discard()  # before the write lock goes: who waits for it gets a file without a name
+            if self._after is not None:
+                self._after.close()
+            if self._judge is not None:
+                self._judge.close()
+            if "engine" in vars(self):
+                self.engine.dispose()
+            self._file.close()
+        self._on_release(self)
