@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor
 from pathlib import Path
 
 from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo
-from pytest_thinkingbox.report.text import bar, escape, pad, percent, shorten_all
+from pytest_thinkingbox.report.paint import Paint
+from pytest_thinkingbox.report.table import task_table
+from pytest_thinkingbox.report.text import escape, pad, percent, shorten_all, wrap
+from pytest_thinkingbox.report.tokens import token_texts
+from pytest_thinkingbox.stats.counts import TaskCounts
+from pytest_thinkingbox.stats.intervals import Interval, new_tasks, these_tasks
+from pytest_thinkingbox.stats.suite import (
+    SuiteMean,
+    by_tag,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+    pooled,
+    reliable,
+)
 from pytest_thinkingbox.stats.verdict import Verdict
+
+_LABEL = 10  # columns of the labels on the left
+_TAG_MINIMUM = 10  # tasks that a tag needs before it gets more than counts
+_LISTED = 5  # names in a list before the rest is only counted
 
 
 def summary_lines(
@@ -20,16 +38,202 @@ def summary_lines(
     color: bool = False,
 ) -> list[str]:
     """The lines, without line ends; with ANSI colours when `color`. `folder` is where the records are."""
-    tasks = [*verdict.tasks, *verdict.xfail_tasks]
-    names = shorten_all([escape(task.task) for task in tasks], width - 38)
-    lines = []
-    for name, task in zip(names, tasks, strict=True):
-        share = task.passed / task.valid if task.valid else 0.0
-        figures = f"{task.passed}/{task.valid}".rjust(7)
-        rate = percent(share) if task.valid else "INVALID"
-        invalid = f"{task.invalid} invalid" if task.invalid else ""
-        lines.append(f"{pad(name, width - 38)} {figures} {bar(share, 10)} {rate:>7} {invalid}".rstrip())
-    lines += [gate.line for gate in verdict.gates]
+    page = _Page(width, Paint(color))
+    _campaign(page, info, [*verdict.tasks, *verdict.xfail_tasks])
+    if verdict.tasks:
+        page.gap()
+        page.lines += task_table(tasks=verdict.tasks, rows=rows, width=width, paint=page.paint)
+        page.gap()
+        _figures(page, verdict.tasks)
+        _tags(page, verdict.tasks)
+    if verdict.xfail_tasks:
+        page.gap()
+        page.lines.append("expected to fail (xfail), in no figure and in no gate:")
+        page.lines += task_table(tasks=verdict.xfail_tasks, rows=rows, width=width, paint=page.paint)
+    page.gap()
+    _cost(page, rows)
     if folder is not None:
-        lines.append(f"records: {folder}")
-    return lines
+        page.entry("records", escape(str(folder)))
+    _verdict(page, verdict)
+    return page.lines
+
+
+class _Page:
+    """Lines with a label on the left."""
+
+    def __init__(self, width: int, paint: Paint) -> None:
+        self.lines: list[str] = []
+        self.width = width
+        self.paint = paint
+
+    def gap(self) -> None:
+        if self.lines and self.lines[-1]:
+            self.lines.append("")
+
+    def entry(self, label: str, text: str) -> None:
+        lines = wrap(text, self.width - _LABEL)
+        self.lines.append(self.paint.bold(pad(label, _LABEL)) + lines[0])
+        self.lines += [" " * _LABEL + line for line in lines[1:]]
+
+
+def _campaign(page: _Page, info: CampaignInfo, tasks: Sequence[TaskCounts]) -> None:
+    model = f", model {escape(info.model)}" if info.model else ""
+    attempts = sorted({task.requested for task in tasks})
+    each = "-".join(str(one) for one in dict.fromkeys((attempts[0], attempts[-1]))) if attempts else "0"
+    page.entry(
+        "campaign",
+        f"{escape(info.campaign)}, agent {escape(info.agent)}{model}, "
+        f"{_plural(len(tasks), 'task')} x {each} attempts",
+    )
+
+
+def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
+    total = pooled(tasks=tasks)
+    first = mean_pass_at_k(tasks=tasks, k=1)
+    invalid = f", {first.not_available} INVALID" if first.not_available else ""
+    over = f"mean over {len(first.values)} of {_plural(first.of, 'task')}{invalid}"
+    page.entry("pass@1", f"{_share(first.mean)} ({over})")
+    page.entry("", f"{total.passed}/{total.valid} passed, {total.valid} of {total.requested} valid")
+    intervals = [
+        f"{_range(interval)} {name}"
+        for name, interval in (
+            ("these tasks", these_tasks(tasks=tasks)),
+            ("new tasks like these", new_tasks(values=first.values)),
+        )
+        if interval is not None
+    ]
+    if intervals:
+        page.entry("", f"95 % interval: {', '.join(intervals)}")
+    _by_k(page, tasks)
+    _observed(page, tasks)
+    _no_change(page, tasks)
+
+
+def _by_k(page: _Page, tasks: Sequence[TaskCounts]) -> None:
+    most = max(task.requested for task in tasks)
+    columns = [k for k in sorted({1, 2, 5, 10, most}) if k <= most]
+    if len(columns) == 1:
+        return
+    at = [mean_pass_at_k(tasks=tasks, k=k) for k in columns]
+    hat = [mean_pass_hat_k(tasks=tasks, k=k) for k in columns]
+    page.gap()
+    for label, cells in (
+        ("k", [str(k) for k in columns]),
+        ("pass@k", [_share(one.mean) for one in at]),
+        ("pass^k", [_share(one.mean) for one in hat]),
+        ("of tasks", [_tasks_with(one) for one in at]),
+    ):
+        page.lines.append(page.paint.bold(pad(label, _LABEL)) + "".join(f"{cell:>9}" for cell in cells))
+    short = [(k, one.not_available) for k, one in zip(columns, at, strict=True) if one.not_available]
+    if short:
+        missing = ", ".join(f"k={k} for {_plural(number, 'task')}" for k, number in short)
+        page.entry("", f"n/a: {missing}, with fewer than k valid attempts")
+    page.gap()
+
+
+def _tasks_with(figure: SuiteMean) -> str:
+    return f"{len(figure.values)}/{figure.of}"
+
+
+def _observed(page: _Page, tasks: Sequence[TaskCounts]) -> None:
+    figure = reliable(tasks=tasks)
+    asked = {task.requested for task in tasks}
+    name = f"{asked.pop()}" if len(asked) == 1 else "n"
+    spread = f"{figure.low}" if figure.low == figure.high else f"{figure.low}-{figure.high}"
+    text = f"{spread} of {_plural(figure.of, 'task')} passed every attempt"
+    if figure.unsettled:
+        text += f", {len(figure.unsettled)} unsettled"
+    page.entry(f"{name}/{name}", text)
+    if figure.unsettled:
+        names = shorten_all(
+            [escape(task) for task in figure.unsettled],
+            page.width - _LABEL - len("unsettled:  (10000 of 10000 valid)"),
+        )
+        counts = {task.task: f"{task.valid} of {task.requested} valid" for task in tasks}
+        for short, task in list(zip(names, figure.unsettled, strict=True))[:_LISTED]:
+            page.entry("", f"unsettled: {short} ({counts[task]})")
+        if len(names) > _LISTED:
+            page.entry("", f"unsettled: {len(names) - _LISTED} more")
+
+
+def _no_change(page: _Page, tasks: Sequence[TaskCounts]) -> None:
+    apart = [task for task in tasks if task.no_change]
+    if not apart or len(apart) == len(tasks):
+        return
+    total = pooled(tasks=apart)
+    rest = mean_pass_at_k(tasks=[task for task in tasks if not task.no_change], k=1)
+    page.entry(
+        "no_change",
+        f"{_plural(len(apart), 'task')} where nothing observable shows success: {total.passed}/{total.valid} "
+        f"passed; pass@1 without them {_share(rest.mean)} ({_tasks_with(rest)} tasks)",
+    )
+
+
+def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:
+    groups = by_tag(tasks=tasks)
+    if not groups:
+        return
+    names = shorten_all([escape(tag) for tag in groups], 20)
+    column = max(len("tag"), *(len(name) for name in names))
+    page.gap()
+    page.lines.append(page.paint.bold(f"{pad('tag', column)}  tasks  passed/valid   pass@1"))
+    for name, group in zip(names, groups.values(), strict=True):
+        total = pooled(tasks=group)
+        line = f"{pad(name, column)}  {len(group):>5}  {f'{total.passed}/{total.valid}':>12}"
+        if len(group) >= _TAG_MINIMUM:
+            figure = mean_pass_at_k(tasks=group, k=1)
+            interval = new_tasks(values=figure.values)
+            line += f"  {_share(figure.mean):>7}  {_range(interval) if interval else ''}"
+        page.lines.append(line.rstrip())
+    if any(len(group) < _TAG_MINIMUM for group in groups.values()):
+        page.lines.append(page.paint.dim(f"tags with fewer than {_TAG_MINIMUM} tasks: counts only"))
+
+
+def _cost(page: _Page, rows: Sequence[AttemptRow]) -> None:
+    for label, text in zip(("tokens", "", ""), token_texts(rows), strict=False):
+        page.entry(label, text)
+    if rows:
+        seconds = sum(row.seconds for row in rows)
+        calls = sum(row.tool_calls for row in rows)
+        again = sum(row.tries - 1 for row in rows)
+        text = f"{seconds:,.1f} s in {_plural(len(rows), 'attempt')}, {seconds / len(rows):.2f} s each"
+        text += f", {_plural(calls, 'tool call')}"
+        page.entry("time", text + (f", {again} invalid tries played again" if again else ""))
+
+
+def _verdict(page: _Page, verdict: Verdict) -> None:
+    colors = {"holds": page.paint.green, "fails": page.paint.red}
+    for gate in verdict.gates:
+        color = colors.get(gate.status, page.paint.yellow)
+        lines = wrap(escape(gate.line), page.width - _LABEL)
+        page.lines.append(page.paint.bold(pad("gate", _LABEL)) + color(lines[0]))
+        page.lines += [" " * _LABEL + color(line) for line in lines[1:]]
+    if verdict.partial:
+        page.entry("partial", "not every attempt was run; figures cover those that were")
+    gate_lines = {gate.line for gate in verdict.gates}
+    for reason in verdict.reasons:
+        if reason not in gate_lines:
+            page.entry(f"exit {verdict.exit_status}", escape(reason))
+    if not verdict.gates and any(task.failed for task in verdict.tasks):
+        page.entry("", "with a gate, failed attempts are figures instead of a red run; paste:")
+        page.lines.append(f"pytest --tb-min-pass-rate={_suggested(verdict.tasks):g}")
+
+
+def _suggested(tasks: Sequence[TaskCounts]) -> float:
+    """A minimum that today's agent would hold: below the interval, in steps of 0.05; 0.5 where nothing passes."""
+    interval = these_tasks(tasks=tasks)
+    low = interval[0] if interval else 0.0
+    return floor(low * 20) / 20 or 0.5
+
+
+def _share(share: float | None) -> str:
+    return "n/a" if share is None else percent(share, 1)
+
+
+def _range(interval: Interval) -> str:
+    low, high = interval
+    return f"{percent(low, 1).removesuffix(' %')}-{percent(high, 1)}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -103,9 +103,21 @@ def bar(share: float, width: int) -> str:
     return "#" * full + "." * (width - full)
 
 
-def percent(share: float) -> str:
-    """Whole per cent, 100 only for all and 0 only for none."""
-    rounded = round(share * 100)
+def percent(share: float, digits: int = 0) -> str:
+    """Per cent, 100 only for all and 0 only for none."""
+    least = 10.0**-digits
+    rounded = round(share * 100, digits)
     if 0 < share < 1:
-        rounded = min(max(rounded, 1), 99)
-    return f"{rounded} %"
+        rounded = min(max(rounded, least), 100 - least)
+    return f"{rounded:.{digits}f} %"
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` columns, broken at spaces; a word that is longer keeps its line."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width_of(lines[-1]) + 1 + width_of(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

@@ -28,5 +28,7 @@ def band_masses(*, passed: int, valid: int) -> dict[Band, float]:
 
 def band(*, passed: int, valid: int) -> Band | None:
     """The band with the largest mass, the harder one of equals; None without a valid attempt."""
+    if not valid:
+        return None
     masses = band_masses(passed=passed, valid=valid)
-    return max(masses, key=masses.__getitem__) if valid else None
+    return max(masses, key=lambda one: masses[one])

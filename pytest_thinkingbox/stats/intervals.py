@@ -50,10 +50,10 @@ def these_tasks(*, tasks: Sequence[TaskCounts], level: float = 0.95) -> Interval
 
 
 def new_tasks(*, values: Sequence[float], level: float = 0.95) -> Interval | None:
-    """Percentile bootstrap of a mean over tasks, for new tasks like these. `values` holds one figure per task.
+    """Percentile bootstrap of a mean over tasks, for new tasks like these; `values` holds one figure per task.
 
-    Whole tasks are drawn, since attempts of one task are not independent. The same values always give the same
-    interval. None with fewer than two tasks.
+    Whole tasks are drawn, since attempts of one task are not independent. The same values always give the
+    same interval. None with fewer than two tasks.
     """
     if len(values) < 2:
         return None

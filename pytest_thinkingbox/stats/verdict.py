@@ -51,8 +51,8 @@ def decide(
     counted = [task for task in counts if not task.xfail]
     expected_to_fail = [task for task in counts if task.xfail]
     answers = judge_gates(tasks=counts, options=gates, partial=partial)
-    verdicts = [f"gate fails: {gate.line}" for gate in answers if gate.status == "fails"]
-    broken = [f"gate cannot hold: {gate.line}" for gate in answers if gate.status not in ("holds", "fails")]
+    verdicts = [gate.line for gate in answers if gate.status == "fails"]
+    broken = [gate.line for gate in answers if gate.status not in ("holds", "fails")]
     if ordinary_failures:
         verdicts.append(f"{_plural(ordinary_failures, 'ordinary test')} failed")
     for task in expected_to_fail:
