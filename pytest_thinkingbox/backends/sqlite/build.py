@@ -66,6 +66,7 @@ def _call(
             function(connection, **parameters)
             if not connection.closed:
                 connection.commit()
+                connection.connection.commit()  # what was written past SQLAlchemy, through the driver
     except Exception as error:
         raise ConfigurationError(
             f"{what} {describe(function)} does not load: {type(error).__name__}: {error}"
