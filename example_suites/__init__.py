@@ -1,0 +1,1 @@
+"""Suites to read, to run and to start from."""

@@ -1,0 +1,1 @@
+"""Corporate hotel bookings: the suite to read first."""

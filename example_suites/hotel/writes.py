@@ -1,0 +1,285 @@
+"""Tools that change something. They do what they are told: whether it is allowed is the policy's matter."""
+
+from __future__ import annotations
+
+import smtplib
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from email.message import EmailMessage
+from typing import Annotated, Any
+
+from annotated_types import MaxLen
+from sqlalchemy import func, select
+
+from example_suites.hotel.desk import Amount, Desk, Id, Line, Refused, ShortText, Words, money
+from example_suites.hotel.reads import policy_sections
+from example_suites.hotel.schema import (
+    ApprovalKind,
+    CancelReason,
+    Decision,
+    LineKind,
+    NoteKind,
+    RefundReason,
+    RoomClass,
+    Topic,
+    approvals,
+    booking_nights,
+    case_notes,
+    guests,
+    messages,
+    payments,
+    refund_lines,
+    refunds,
+)
+from example_suites.hotel.stays import planned
+
+SENDER = "booking-desk@hotels.example"
+
+
+def change_booking(
+    desk: Desk,
+    booking_id: Id,
+    room_class: RoomClass | None = None,
+    check_in: date | None = None,
+    check_out: date | None = None,
+) -> dict[str, Any]:
+    """Change a booking's class or dates; room, nights and total follow. Money that was paid does not move."""
+    booking = desk.booking(booking_id)
+    stay = planned(desk, booking, room_class=room_class, check_in=check_in, check_out=check_out)
+    desk.db.execute(booking_nights.delete().where(booking_nights.c.booking_id == booking_id))
+    desk.db.execute(booking_nights.insert(), stay.nights)
+    desk.update_booking(
+        booking_id,
+        room_id=stay.room_id,
+        rate_plan_id=stay.rate_plan_id,
+        check_in=stay.check_in,
+        check_out=stay.check_out,
+        total=stay.total,
+    )
+    desk.record(
+        "changed",
+        booking_id=booking_id,
+        room_class=stay.room_class,
+        check_in=stay.check_in.isoformat(),
+        check_out=stay.check_out.isoformat(),
+        old_total=float(booking.total),
+        new_total=float(stay.total),
+    )
+    return {"booking_id": booking_id, "room_id": stay.room_id, "total": float(stay.total)}
+
+
+def cancel_booking(desk: Desk, booking_id: Id, reason: CancelReason) -> dict[str, Any]:
+    """Cancel a booking and free its nights. Money that was paid does not move."""
+    booking = desk.booking(booking_id)
+    of_booking = booking_nights.c.booking_id == booking_id
+    released = [
+        {"night": row.night.isoformat(), "net": float(row.net), "vat": float(row.vat)}
+        for row in desk.db.execute(select(booking_nights).where(of_booking).order_by(booking_nights.c.night))
+    ]
+    desk.db.execute(booking_nights.delete().where(of_booking))
+    desk.update_booking(booking_id, status="cancelled", cancel_reason=reason)
+    desk.record("cancelled", booking_id=booking_id, reason=reason, released_nights=released)
+    return {"booking_id": booking_id, "was": booking.status, "released_nights": released}
+
+
+def reinstate_booking(desk: Desk, booking_id: Id) -> dict[str, Any]:
+    """Make a booking that was marked as no-show a confirmed one again."""
+    booking = desk.booking(booking_id)
+    if booking.status not in ("no_show", "confirmed"):
+        raise Refused(f"Booking {booking_id} is {booking.status}; only a no-show can be taken back.")
+    desk.update_booking(booking_id, status="confirmed")
+    desk.record("reinstated", booking_id=booking_id)
+    return {"booking_id": booking_id, "status": "confirmed"}
+
+
+def set_arrival(desk: Desk, booking_id: Id, expected_at: datetime) -> dict[str, Any]:
+    """Record when the guest is expected to arrive. Give the UTC offset: 2026-05-02T22:15:00+02:00."""
+    desk.booking(booking_id)
+    if expected_at.utcoffset() is None:
+        raise Refused(
+            f"{expected_at.isoformat()} has no UTC offset: write it like 2026-05-02T22:15:00+02:00."
+        )
+    utc = expected_at.astimezone(UTC).replace(tzinfo=None, microsecond=0)
+    desk.update_booking(booking_id, expected_arrival=utc)
+    desk.record("arrival", booking_id=booking_id, expected_at=utc.isoformat() + "Z")
+    return {"booking_id": booking_id, "expected_arrival": utc.isoformat() + "Z"}
+
+
+def update_guest(
+    desk: Desk, guest_id: Id, phone: Annotated[str, MaxLen(30)] | None = None, email: ShortText | None = None
+) -> dict[str, Any]:
+    """Change a guest's phone number or e-mail address."""
+    desk.guest(guest_id)
+    given = {"phone": phone, "email": email}
+    changed = {name: value for name, value in given.items() if value is not None}
+    if not changed:
+        raise Refused("Say what is to change: phone or email.")
+    desk.db.execute(guests.update().where(guests.c.id == guest_id).values(**changed))
+    desk.record("contact_changed", guest_id=guest_id, **changed)
+    return {"guest_id": guest_id, **changed}
+
+
+def request_approval(
+    desk: Desk, booking_id: Id, kind: ApprovalKind, amount: Amount, approver_id: Id
+) -> dict[str, Any]:
+    """Ask an approver to decide. This records the request; it tells nobody."""
+    desk.booking(booking_id)
+    desk.guest(approver_id)
+    number = desk.insert(
+        approvals,
+        booking_id=booking_id,
+        kind=kind,
+        amount=money(amount, "amount"),
+        approver_id=approver_id,
+        status="pending",
+        requested_at=desk.now,
+    )
+    return {"id": number, "status": "pending"}
+
+
+def decide_approval(desk: Desk, approval_id: Id, decision: Decision, decided_by: Id) -> dict[str, Any]:
+    """Record the decision on an approval; `decided_by` is the guest number of the person who decided."""
+    approval = desk.one(approvals, approval_id, "approval")
+    desk.guest(decided_by)
+    desk.db.execute(
+        approvals.update()
+        .where(approvals.c.id == approval_id)
+        .values(status=decision, decided_by=decided_by, decided_at=desk.now)
+    )
+    desk.record(
+        "approval_decided", booking_id=approval.booking_id, approval_id=approval_id, decision=decision
+    )
+    return {"id": approval_id, "status": decision}
+
+
+def create_refund(desk: Desk, booking_id: Id, payment_id: Id, reason: RefundReason) -> dict[str, Any]:
+    """Start a refund of a payment as a draft without lines. Nothing is paid out yet."""
+    desk.booking(booking_id)
+    payment = desk.one(payments, payment_id, "payment")
+    if payment.booking_id != booking_id:
+        raise Refused(f"Payment {payment_id} belongs to booking {payment.booking_id}, not to {booking_id}.")
+    number = desk.insert(
+        refunds,
+        booking_id=booking_id,
+        payment_id=payment_id,
+        reason=reason,
+        status="draft",
+        paid_out=Decimal(0),
+        created_at=desk.now,
+    )
+    return {"id": number, "status": "draft"}
+
+
+def add_refund_line(
+    desk: Desk, refund_id: Id, kind: LineKind, net: Amount, vat: Amount, night: date | None = None
+) -> dict[str, Any]:
+    """Add a line to a draft refund: `night` with its date, or `fee` without one. Net amount and VAT apart."""
+    refund = desk.one(refunds, refund_id, "refund")
+    if refund.status != "draft":
+        raise Refused(f"Refund {refund_id} is {refund.status}; lines can be added to a draft only.")
+    number = desk.insert(
+        refund_lines,
+        refund_id=refund_id,
+        kind=kind,
+        night=night,
+        net=money(net, "net"),
+        vat=money(vat, "vat"),
+    )
+    return {"id": number, "total": float(_total_of(desk, refund_id))}
+
+
+def confirm_refund(desk: Desk, refund_id: Id) -> dict[str, Any]:
+    """Pay out all lines of a refund. Each call pays out again."""
+    refund = desk.one(refunds, refund_id, "refund")
+    total = _total_of(desk, refund_id)
+    if refund.status == "void" or total == 0:
+        raise Refused(f"Refund {refund_id} is {'void' if refund.status == 'void' else 'without lines'}.")
+    paid_out = refund.paid_out + total
+    desk.db.execute(
+        refunds.update().where(refunds.c.id == refund_id).values(status="confirmed", paid_out=paid_out)
+    )
+    desk.record("refund_confirmed", booking_id=refund.booking_id, refund_id=refund_id, amount=float(total))
+    return {"id": refund_id, "status": "confirmed", "paid_out": float(paid_out)}
+
+
+def void_refund(desk: Desk, refund_id: Id) -> dict[str, Any]:
+    """Make a draft refund void. What was paid out cannot be made void."""
+    refund = desk.one(refunds, refund_id, "refund")
+    if refund.status == "confirmed":
+        raise Refused(f"Refund {refund_id} was paid out; it cannot be made void.")
+    desk.db.execute(refunds.update().where(refunds.c.id == refund_id).values(status="void"))
+    desk.record("refund_void", booking_id=refund.booking_id, refund_id=refund_id)
+    return {"id": refund_id, "status": "void"}
+
+
+def send_message(desk: Desk, guest_id: Id, booking_id: Id, topic: Topic, body: Words) -> dict[str, Any]:
+    """Send a message about a booking to a guest's app."""
+    desk.guest(guest_id)
+    desk.booking(booking_id)
+    number = desk.insert(
+        messages, guest_id=guest_id, booking_id=booking_id, topic=topic, body=body, created_at=desk.now
+    )
+    return {"id": number}
+
+
+def send_mail(desk: Desk, to: ShortText, subject: Line, body: Words) -> dict[str, Any]:
+    """Send an e-mail to one address."""
+    mail = EmailMessage()
+    try:
+        mail["From"], mail["To"], mail["Subject"] = SENDER, to, subject
+        mail.set_content(body)
+    except (ValueError, UnicodeError) as error:
+        raise Refused(f"This mail cannot be sent: {error}.") from None
+    if to.count("@") != 1 or any(character in to for character in " ,;"):
+        raise Refused(f"{to!r} is not one e-mail address.")
+    try:
+        with smtplib.SMTP(desk.mail_host, desk.mail_port, timeout=15) as server:
+            server.send_message(mail, from_addr=SENDER, to_addrs=[to])
+    except smtplib.SMTPRecipientsRefused:
+        raise Refused(f"The mail server does not accept the address {to!r}.") from None
+    return {"sent_to": to}
+
+
+def add_case_note(
+    desk: Desk, booking_id: Id, kind: NoteKind, policy_section: Line, body: Words
+) -> dict[str, Any]:
+    """Write a case note on a booking; `policy_section` is the section it rests on, for example 4.2."""
+    desk.booking(booking_id)
+    if policy_section not in policy_sections():
+        raise Refused(f"The policy has no section {policy_section}; it has {', '.join(policy_sections())}.")
+    number = desk.insert(
+        case_notes,
+        booking_id=booking_id,
+        kind=kind,
+        policy_section=policy_section,
+        body=body,
+        created_at=desk.now,
+    )
+    return {"id": number}
+
+
+def _total_of(desk: Desk, refund_id: int) -> Decimal:
+    total = desk.db.scalar(
+        select(func.sum(refund_lines.c.net) + func.sum(refund_lines.c.vat)).where(
+            refund_lines.c.refund_id == refund_id
+        )
+    )
+    return Decimal(str(total or 0)).quantize(Decimal("0.01"))
+
+
+WRITES = (
+    change_booking,
+    cancel_booking,
+    reinstate_booking,
+    set_arrival,
+    update_guest,
+    request_approval,
+    decide_approval,
+    create_refund,
+    add_refund_line,
+    confirm_refund,
+    void_refund,
+    send_message,
+    send_mail,
+    add_case_note,
+)
