@@ -1,1 +1,1 @@
-"""MCP sessions of one attempt and the catalogue of tools that they offer."""
+"""The tools of an attempt: MCP sessions in process, over pipes and over HTTP, as one catalogue."""

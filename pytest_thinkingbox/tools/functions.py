@@ -1,0 +1,147 @@
+"""An MCP server made of typed Python functions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mcp.server.mcpserver import Audio, Image, MCPServer
+from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, TextContent
+from pydantic.errors import PydanticUserError
+from pydantic_core import to_json
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import DBAPIError
+
+from pytest_thinkingbox.declare import ServerContext
+from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.tools.failures import sentence
+
+
+def functions_server(functions: tuple[Callable[..., Any], ...], context: ServerContext) -> MCPServer[Any]:
+    """The server of one attempt. Signatures are read once per process."""
+    tools = [
+        tool.model_copy(
+            update={"fn": functools.partial(_RUNNERS[tool.is_async], function, injected, context)}
+        )
+        for tool, function, injected in _tools_of(functions)
+    ]
+    return MCPServer("functions", tools=tools)
+
+
+@functools.lru_cache(maxsize=64)
+def _tools_of(
+    functions: tuple[Callable[..., Any], ...],
+) -> list[tuple[Tool, Callable[..., Any], dict[str, type]]]:
+    made = [_tool_of(function) for function in functions]
+    names = [tool.name for tool, _, _ in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(f"Server.functions: two functions are named {name}; rename one of them")
+    return made
+
+
+def _tool_of(function: Callable[..., Any]) -> tuple[Tool, Callable[..., Any], dict[str, type]]:
+    name = getattr(function, "__name__", type(function).__name__)
+    where = f"Server.functions: {name}"
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ConfigurationError(
+            f"{where}: {error} when its annotations are read; import it where the function is defined, "
+            "not only under TYPE_CHECKING"
+        ) from error
+    injected: dict[str, type] = {}
+    visible = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ConfigurationError(
+                f"{where}: {parameter} cannot be called by name; use ordinary parameters"
+            )
+        annotation = hints.get(parameter.name, parameter.annotation)
+        if annotation is Connection or annotation is ServerContext:
+            injected[parameter.name] = annotation
+        else:
+            visible.append(parameter.replace(annotation=annotation, kind=parameter.KEYWORD_ONLY))
+
+    def shown(**arguments: Any) -> Any:
+        """What the agent sees of the function: its own parameters only."""
+
+    async def shown_async(**arguments: Any) -> Any:
+        """The same for a coroutine function."""
+
+    stand_in = shown_async if inspect.iscoroutinefunction(function) else shown
+    stand_in.__name__ = name
+    vars(stand_in)["__signature__"] = inspect.Signature(visible)
+    stand_in.__annotations__ = {parameter.name: parameter.annotation for parameter in visible}
+    try:
+        tool = Tool.from_function(
+            stand_in, description=inspect.getdoc(function) or "", structured_output=False
+        )
+    except (InvalidSignature, PydanticUserError, ValueError, TypeError) as error:
+        raise ConfigurationError(f"{where}: {error}") from error
+    # A misspelled optional argument must come back as an error, not be dropped.
+    tool.parameters["additionalProperties"] = False
+    return tool, function, injected
+
+
+def _run(
+    function: Callable[..., Any], injected: dict[str, type], context: ServerContext, **arguments: Any
+) -> Any:
+    """Call the function; a connection that it takes is committed, or rolled back when it raises.
+
+    The SDK shows a ToolError's text to the agent and hides that of all other exceptions.
+    """
+    try:
+        connecting = [name for name, kind in injected.items() if kind is Connection]
+        arguments |= {name: context for name, kind in injected.items() if kind is ServerContext}
+        if not connecting:
+            return _result(function(**arguments))
+        with context.engine.begin() as connection:
+            return _result(function(**arguments, **dict.fromkeys(connecting, connection)))
+    except DBAPIError as error:
+        raise ToolError(sentence(error)) from error
+    except ValueError as error:
+        raise ToolError(str(error)) from error
+
+
+async def _run_async(
+    function: Callable[..., Any], injected: dict[str, type], context: ServerContext, **arguments: Any
+) -> Any:
+    try:
+        connecting = [name for name, kind in injected.items() if kind is Connection]
+        arguments |= {name: context for name, kind in injected.items() if kind is ServerContext}
+        if not connecting:
+            return _result(await function(**arguments))
+        with context.engine.begin() as connection:
+            return _result(await function(**arguments, **dict.fromkeys(connecting, connection)))
+    except DBAPIError as error:
+        raise ToolError(sentence(error)) from error
+    except ValueError as error:
+        raise ToolError(str(error)) from error
+
+
+_RUNNERS: dict[bool, Callable[..., Any]] = {False: _run, True: _run_async}
+
+
+def _result(value: Any) -> Any:
+    """Text as it is, anything else as one JSON text; objects are structured content too."""
+    if isinstance(value, str | CallToolResult | Image | Audio):
+        return value
+    text = to_json(value, fallback=_plain, bytes_mode="base64").decode()
+    structured = json.loads(text) if text.startswith("{") else None
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+
+
+def _plain(value: Any) -> Any:
+    """Rows of a result as objects; anything else that JSON does not know as text."""
+    if isinstance(value, Row):
+        return dict(value._mapping)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)

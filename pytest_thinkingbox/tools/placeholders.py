@@ -1,0 +1,43 @@
+"""`{database_url}` and its like in the commands, variables and URLs of servers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pytest_thinkingbox.errors import ConfigurationError
+
+# Only {lower_case_names}: JSON, format strings and shell variables such as ${HOME} pass untouched.
+_PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}|(?<!\$)\{([a-z][a-z0-9_]*)\}")
+
+
+def fill(text: str, values: Mapping[str, str | None], *, where: str) -> str:
+    """`text` with its placeholders replaced; `{{name}}` stands for the literal text `{name}`.
+
+    A value of None means that this environment has no such thing. Raises ConfigurationError, naming `where`,
+    for those and for unknown names.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        literal, name = match.groups()
+        if literal is not None:
+            return f"{{{literal}}}"
+        if name not in values:
+            known = ", ".join(f"{{{one}}}" for one in values)
+            raise ConfigurationError(
+                f"{where}: {{{name}}} in {text!r} is no placeholder; there are {known}. "
+                f"Write {{{{{name}}}}} for the text {{{name}}}."
+            )
+        value = values[name]
+        if value is None:
+            raise ConfigurationError(f"{where}: {{{name}}} in {text!r} has no value: {_MISSING[name]}")
+        return value
+
+    return _PLACEHOLDER.sub(one, text)
+
+
+_MISSING = {
+    "now": "give the Environment now=datetime(...)",
+    "mail_host": "the Environment says mail=False",
+    "mail_port": "the Environment says mail=False",
+}

@@ -1,0 +1,68 @@
+"""One tool call on one MCP session, and what its failures mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+    Tool,
+)
+from pydantic import ValidationError
+
+from pytest_thinkingbox.agents.base import ToolOutput
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.tools.results import render
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.tools.connection import Connection
+
+# The SDK's own errors look like answers of the server; only their texts tell them apart, as a server may use
+# any code. These are what its HTTP client makes of an answer that is no MCP.
+_CLOSED = ("Connection closed", "SSE stream ended", "SSE stream failed")
+_HTTP_DOWN = ("Server returned an error response", "Session terminated", "Not Found", "Failed to parse")
+_HTTP_CODES = (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR)
+
+
+async def play(
+    connection: Connection, tool: Tool, arguments: dict[str, Any], *, seconds: float
+) -> ToolOutput:
+    """The result as text. Raises InfrastructureDown when the server or the way to it is dead."""
+    if connection.client is None or connection.lost:
+        raise InfrastructureDown(f"{connection.label} is gone; {tool.name} was not called")
+    try:
+        result = await connection.client.call_tool(tool.name, arguments, read_timeout_seconds=seconds)
+    except MCPError as error:
+        if error.code == REQUEST_TIMEOUT:
+            return too_late(tool, seconds)
+        if _is_down(error, http=connection.http):
+            raise InfrastructureDown(
+                f"{connection.label} died while {tool.name} ran: {error.message}"
+            ) from error
+        return _failed(tool, error.message)
+    except (RuntimeError, ValidationError):
+        # The SDK checks the result against the schema that the server gave for it.
+        return _failed(tool, "its result was malformed")
+    return render(result, tool.output_schema)
+
+
+def _is_down(error: MCPError, *, http: bool) -> bool:
+    if error.code == CONNECTION_CLOSED and error.message.startswith(_CLOSED):
+        return True
+    return http and error.code in _HTTP_CODES and error.message.startswith(_HTTP_DOWN)
+
+
+def too_late(tool: Tool, seconds: float) -> ToolOutput:
+    return ToolOutput(
+        f"{tool.name} did not answer within {seconds:g} s. It may have taken effect or not.", error=True
+    )
+
+
+def _failed(tool: Tool, why: str) -> ToolOutput:
+    return ToolOutput(f"Error executing tool {tool.name}: {why}", error=True)

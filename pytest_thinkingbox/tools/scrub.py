@@ -1,0 +1,52 @@
+"""What never reaches an agent: DSNs, passwords, paths of this machine, stacks."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_STACK = re.compile(r"(?:[^\n]*Traceback \(most recent call last\):|^[ \t]*File \"[^\"\n]+\", line \d+[^\n]*)"
+                    r"\n?(?:^[ \t]+[^\n]*\n?)*", re.MULTILINE)  # fmt: skip
+_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/@:'\"]*:[^\s/@'\"]+@[^\s'\"]+")
+_ROOTS = "home|root|Users|tmp|var|private|usr|opt|srv|mnt|proc|dev|run|etc|work|data|app"
+_PATH = re.compile(rf"(?<![\w/:.])/(?:{_ROOTS})(?:/[^\s/:;,'\"`<>()\[\]]+)+/?|\b[A-Za-z]:\\[^\s:;,'\"`<>]+")
+_SHORTEST_PASSWORD = 6  # a shorter one would be found in ordinary words
+
+
+class Scrubber:
+    """Takes the attempt's own secrets out of every text, and paths and stacks out of errors.
+
+    Texts of successful calls keep their paths: they may be what the tool is about.
+    """
+
+    def __init__(self, database_url: str) -> None:
+        parts = urlsplit(database_url)
+        secrets = {database_url, database_url.replace("+" + parts.scheme.partition("+")[2], "", 1)}
+        if parts.password:
+            secrets |= {
+                one for one in (parts.password, unquote(parts.password)) if len(one) >= _SHORTEST_PASSWORD
+            }
+        if parts.scheme.startswith("sqlite") and (file := unquote(parts.path.partition("?")[0])[1:]):
+            secrets |= {file, str(Path(file).resolve())}
+        self._secrets = sorted((one for one in secrets if len(one) > 1), key=len, reverse=True)
+        here = {str(Path.home()), str(Path.cwd()), sys.prefix, tempfile.gettempdir()}
+        self._places = sorted((one for one in here if one.count(os.sep) > 1), key=len, reverse=True)
+
+    def result(self, text: str) -> str:
+        """The text of a call that succeeded."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, "[database]")
+        return text
+
+    def error(self, text: str) -> str:
+        """The text of an error, on which nothing of this machine is of use to an agent."""
+        text = _STACK.sub("", self.result(text))
+        text = _CREDENTIALS.sub("[database]", text)
+        for place in self._places:
+            text = re.sub(re.escape(place) + r"[^\s:;,'\"`<>()\[\]]*", "[path]", text)
+        return _PATH.sub("[path]", text).strip()

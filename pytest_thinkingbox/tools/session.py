@@ -1,0 +1,250 @@
+"""The tools of one attempt: a session with every server of its environment, as one catalogue."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import anyio
+
+from pytest_thinkingbox.agents.base import ToolOutput, ToolSpec
+from pytest_thinkingbox.declare import Environment, Limits, Server, ServerContext
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+from pytest_thinkingbox.tools.scrub import Scrubber
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
+    from sqlalchemy import Engine
+
+    from pytest_thinkingbox.tools.connection import Connection
+    from pytest_thinkingbox.tools.failures import DatabaseWatch
+
+_GRACE = 0.2  # seconds that a call may take over its limit before its thread counts as hanging
+
+
+class Toolbox:
+    """What an agent can call. `specs` are the tools in the order of the environment's servers."""
+
+    def __init__(
+        self,
+        routes: Mapping[str, tuple[Connection, Tool]],
+        *,
+        limits: Limits,
+        scrubber: Scrubber,
+        watch: DatabaseWatch,
+    ) -> None:
+        self.specs = tuple(
+            ToolSpec(name=name, description=tool.description or "", input_schema=tool.input_schema)
+            for name, (_, tool) in routes.items()
+        )
+        self._routes = routes
+        self._seconds = limits.tool_seconds
+        self._scrub = scrubber
+        self._watch = watch
+        self._calls: set[asyncio.Task[Any]] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether code of a tool still runs in this process although nobody waits for it any more."""
+        return any(not call.done() for call in self._calls)
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolOutput:
+        """Play a tool. Whatever the agent did wrong comes back as text with `error=True`.
+
+        Raises InfrastructureDown when a server or the database died.
+        """
+        if name not in self._routes:
+            return ToolOutput(self._no_such_tool(name), error=True)
+        connection, tool = self._routes[name]
+        try:
+            checked = _checked(arguments)
+            _known(checked, tool)
+        except ValueError as error:
+            return ToolOutput(f"{name} was not called: {error}", error=True)
+        output = await self._play(connection, tool, checked)
+        if self._watch.dead is not None:
+            raise InfrastructureDown(f"the database died while {name} ran: {self._watch.dead}")
+        text = self._scrub.error(output.text) if output.error else self._scrub.result(output.text)
+        return ToolOutput(text, error=output.error, value=output.value)
+
+    async def _play(self, connection: Connection, tool: Tool, arguments: dict[str, Any]) -> ToolOutput:
+        from pytest_thinkingbox.tools import play
+
+        if not connection.in_process:
+            return await play.play(connection, tool, arguments, seconds=self._seconds)
+        # A synchronous tool runs in a thread that nothing can interrupt. Its call gets a task that may be
+        # left behind, so that neither the limit nor the end of the episode has to wait for it.
+        scope = anyio.CancelScope()
+
+        async def run() -> ToolOutput:
+            with scope:
+                return await play.play(connection, tool, arguments, seconds=self._seconds)
+            return ToolOutput("", error=True)  # nobody reads it: whoever waited was cancelled
+
+        call = asyncio.create_task(run(), name=tool.name)
+        self._calls.add(call)
+        call.add_done_callback(self._done)
+        try:
+            await asyncio.wait({call}, timeout=self._seconds + _GRACE)
+        except asyncio.CancelledError:
+            scope.cancel()
+            raise
+        if call.done():
+            return call.result()
+        _lend_a_thread(call)
+        return play.too_late(tool, self._seconds)
+
+    def _done(self, call: asyncio.Task[Any]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()  # seen: an abandoned call may fail in any way
+
+    def _no_such_tool(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self._routes, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        return f"There is no tool named {name!r}.{hint} The tools are: {', '.join(self._routes) or 'none'}."
+
+
+def _lend_a_thread(call: asyncio.Task[Any]) -> None:
+    """Hanging tools must not use up the threads that those of other attempts need."""
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    limiter.total_tokens += 1
+
+    def back(_: asyncio.Task[Any]) -> None:
+        limiter.total_tokens -= 1
+
+    call.add_done_callback(back)
+
+
+def _checked(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
+    """The arguments as a JSON object. Raises ValueError with words for the agent."""
+    text = arguments
+    if not isinstance(text, str):
+        try:
+            text = json.dumps(dict(text), ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"its arguments are not JSON: {error}") from None
+    try:
+        text.encode()
+        parsed = json.loads(text) if text.strip() else {}
+    except UnicodeEncodeError:
+        raise ValueError("its arguments hold characters that are no valid Unicode") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"its arguments are not valid JSON: {error}") from None
+    if not isinstance(parsed, dict):
+        raise ValueError(f"its arguments must be a JSON object, not {text[:80]}")
+    return parsed
+
+
+def _known(arguments: Mapping[str, Any], tool: Tool) -> None:
+    """Refuse arguments that a closed schema does not have: servers drop them silently."""
+    if tool.input_schema.get("additionalProperties") is not False or "patternProperties" in tool.input_schema:
+        return
+    properties = tool.input_schema.get("properties", {})
+    for name in arguments:
+        if name not in properties:
+            known = ", ".join(properties) or "none"
+            raise ValueError(f"it has no argument {name!r}; its arguments are: {known}")
+
+
+@asynccontextmanager
+async def open_toolbox(
+    environment: Environment,
+    *,
+    engine: Engine,
+    database_url: str,
+    attempt_id: str,
+    mail_host: str,
+    mail_port: int,
+    seed: int,
+) -> AsyncIterator[Toolbox]:
+    """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
+
+    `mail_host` is "" without a mail sink. Raises ConfigurationError for what the author has to change
+    (placeholders, two tools of one name, no such program) and InfrastructureDown for a server that does not
+    start.
+    """
+    from pytest_thinkingbox.tools.connection import connect
+    from pytest_thinkingbox.tools.failures import DatabaseWatch
+
+    context = ServerContext(
+        engine=engine,
+        database_url=database_url,
+        attempt_id=attempt_id,
+        now=environment.now,
+        mail_host=mail_host,
+        mail_port=mail_port,
+    )
+    values = {
+        "database_url": database_url,
+        "attempt_id": attempt_id,
+        "now": environment.now.isoformat() if environment.now else None,
+        "mail_host": mail_host or None,
+        "mail_port": str(mail_port) if mail_host else None,
+    }
+    labels = [_label(environment, index) for index in range(len(environment.servers))]
+    watch = DatabaseWatch()
+    connections: list[Connection] = []
+    scrubber = Scrubber(database_url)
+    with watch.on(engine):
+        try:
+            for server, label in zip(environment.servers, labels, strict=True):
+                connections.append(
+                    connect(server, context, label=label, values=values, watch=watch, scrubber=scrubber)
+                )
+            for connection in connections:
+                await connection.opened()
+            yield Toolbox(_routes(connections), limits=environment.limits, scrubber=scrubber, watch=watch)
+        except BaseException:
+            await _closed(connections)  # what was raised here says more than a server that does not close
+            raise
+        for failure in await _closed(connections):
+            raise failure
+
+
+async def _closed(connections: list[Connection]) -> list[BaseException]:
+    """Close all, also while this task is cancelled; what went wrong."""
+    closing = asyncio.gather(*(one.close() for one in connections), return_exceptions=True)
+    cancelled: asyncio.CancelledError | None = None
+    with anyio.CancelScope(shield=True):
+        while not closing.done():
+            try:
+                await asyncio.wait({closing})
+            except asyncio.CancelledError as error:
+                cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return [failure for failure in closing.result() if failure is not None]
+
+
+def _label(environment: Environment, index: int) -> str:
+    server: Server = environment.servers[index]
+    match server.kind:
+        case "stdio":
+            what = server.command[0]
+        case "http":
+            parts = urlsplit(server.url)
+            what = f"{parts.scheme}://{parts.hostname}{parts.path}"
+        case "functions":
+            what = ", ".join(one.__name__ for one in server.functions_[:3])
+        case _:
+            what = getattr(server.build, "__name__", type(server.build).__name__)
+    return f"{environment.name}: servers[{index}] ({server.kind} {what})"
+
+
+def _routes(connections: list[Connection]) -> dict[str, tuple[Connection, Tool]]:
+    routes: dict[str, tuple[Connection, Tool]] = {}
+    for connection in connections:
+        for tool in connection.tools:
+            if tool.name in routes:
+                raise ConfigurationError(
+                    f"two tools are named {tool.name!r}: one of {routes[tool.name][0].label} and one of "
+                    f"{connection.label}; rename it in one of them, or leave one server out"
+                )
+            routes[tool.name] = (connection, tool)
+    return routes
