@@ -10,6 +10,8 @@ from keyword import iskeyword
 from typing import Any
 from uuid import UUID
 
+from pytest_thinkingbox.state.values import canonical
+
 SHOWN = 160
 """Characters of a value that people are shown."""
 
@@ -37,11 +39,6 @@ def literal(value: Any) -> str:
     if type(value) is dict:
         return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
     return printable(repr(value))
-
-
-def plain_literal(value: Any) -> str:
-    """The shortest code that equals a value of the database and needs no import where that is possible."""
-    return literal(_plain(value))
 
 
 def call_code(name: str, positional: Iterable[Any], named: Mapping[str, str]) -> str:
@@ -103,19 +100,23 @@ def _is_keyword_argument(key: str) -> bool:
     return key.isidentifier() and not iskeyword(key)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The simplest value that a checker may write for one of the database: numbers, ISO strings, lists."""
     if isinstance(value, Decimal):
-        if not value.is_finite():
-            return float(value)
-        if value == value.to_integral_value() and abs(value) < 10**15:
+        if value.is_nan():
+            return float("nan")
+        if value.is_finite() and value == value.to_integral_value() and value.copy_abs() < 10**30:
             return int(value)
-        return float(value) if Decimal(repr(float(value))) == value else value
+        number = float(value)
+        return number if canonical(number) == canonical(value) else value
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, UUID):
         return str(value)
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     return value

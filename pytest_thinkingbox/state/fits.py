@@ -15,7 +15,7 @@ from pytest_thinkingbox.state.expect import (
     SchemaChange,
     Updated,
 )
-from pytest_thinkingbox.state.matching import Bindings
+from pytest_thinkingbox.state.matching import Bindings, match_all
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta
 from pytest_thinkingbox.state.rules import RuleBook
 from pytest_thinkingbox.state.values import matches
@@ -94,10 +94,12 @@ def differences(
         found.append(Difference("key", expectation.key, key))
     for column, value in expectation.columns.items():
         for wanted, row in _sides(value, change):
-            if not matches(wanted, row.get(column), linked):
-                found.append(
-                    Difference(column, wanted, row.get(column), old=row is change.before is not change.after)
-                )
+            trial = dict(linked)
+            if matches(wanted, row.get(column), trial):
+                linked = trial
+            else:
+                old = change.kind == "update" and row is change.before
+                found.append(Difference(column, wanted, row.get(column), old=old))
     if isinstance(expectation, Updated):
         assert change.before is not None
         assert change.after is not None
@@ -144,20 +146,23 @@ def _mail_field_fits(field: str, wanted: Any, mail: ReceivedMail, bound: _Bound)
 
 
 def _recipients_fit(wanted: list[Any], mail: ReceivedMail, bound: _Bound) -> bool:
-    left = list(mail.recipients)
-    # Plain addresses first: an object that equals many would take one that only its own string can take.
-    for address in sorted(wanted, key=lambda address: not isinstance(address, str)):
-        for recipient in left:
+    if len(wanted) != len(mail.recipients):
+        return False
+    options = []
+    for address in wanted:
+        choices: dict[int, _Bound] = {}
+        for at, recipient in enumerate(mail.recipients):
+            linked = dict(bound)
             if isinstance(address, str):
-                same = _address(address) == _address(recipient)
-            else:
-                same = matches(address, recipient, bound)
-            if same:
-                left.remove(recipient)
-                break
-        else:
-            return False
-    return not left
+                if _address(address) == _address(recipient):
+                    choices[at] = linked
+            elif matches(address, recipient, linked):
+                choices[at] = linked
+        options.append(choices)
+    pairs = match_all(options)
+    for address, at in (pairs or {}).items():
+        bound.update(options[address][at])
+    return pairs is not None
 
 
 def _address(address: str) -> str:
