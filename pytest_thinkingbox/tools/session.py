@@ -123,22 +123,23 @@ def _lend_a_thread(call: asyncio.Task[Any]) -> None:
 
 def _checked(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     """The arguments as a JSON object. Raises ValueError with words for the agent."""
-    text = arguments
-    if not isinstance(text, str):
+    parsed: Any = arguments
+    if isinstance(arguments, str):
         try:
-            text = json.dumps(dict(text), ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"its arguments are not JSON: {error}") from None
+            parsed = json.loads(arguments) if arguments.strip() else {}
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"its arguments are not valid JSON: {error}") from None
+        if not isinstance(parsed, dict):
+            raise ValueError(f"its arguments must be a JSON object, not {arguments[:80]}")
     try:
+        text = json.dumps(dict(parsed), ensure_ascii=False, allow_nan=False)
         text.encode()
-        parsed = json.loads(text) if text.strip() else {}
     except UnicodeEncodeError:
         raise ValueError("its arguments hold characters that are no valid Unicode") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"its arguments are not valid JSON: {error}") from None
-    if not isinstance(parsed, dict):
-        raise ValueError(f"its arguments must be a JSON object, not {text[:80]}")
-    return parsed
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"its arguments are not JSON: {error}") from None
+    checked: dict[str, Any] = json.loads(text)
+    return checked
 
 
 def _known(arguments: Mapping[str, Any], tool: Tool) -> None:
@@ -169,7 +170,7 @@ async def open_toolbox(
     (placeholders, two tools of one name, no such program) and InfrastructureDown for a server that does not
     start.
     """
-    from pytest_thinkingbox.tools.connection import connect
+    from pytest_thinkingbox.tools.connect import connect
     from pytest_thinkingbox.tools.failures import DatabaseWatch
 
     context = ServerContext(
@@ -229,7 +230,8 @@ def _label(environment: Environment, index: int) -> str:
             what = server.command[0]
         case "http":
             parts = urlsplit(server.url)
-            what = f"{parts.scheme}://{parts.hostname}{parts.path}"
+            where = parts.netloc.rpartition("@")[2]
+            what = f"{parts.scheme}://{where}{parts.path}"
         case "functions":
             what = ", ".join(one.__name__ for one in server.functions_[:3])
         case _:

@@ -1,0 +1,140 @@
+"""How each kind of server is reached: in this process, as a program, over HTTP."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import cache
+from typing import Any
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import Server as LowLevelServer
+from mcp.server.mcpserver import MCPServer
+from mcp_types.version import LATEST_MODERN_VERSION
+
+from pytest_thinkingbox.declare import Server, ServerContext
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+from pytest_thinkingbox.tools.connection import Connection
+from pytest_thinkingbox.tools.failures import DatabaseWatch
+from pytest_thinkingbox.tools.functions import functions_server
+from pytest_thinkingbox.tools.placeholders import fill
+from pytest_thinkingbox.tools.processes import LastWords
+from pytest_thinkingbox.tools.scrub import Scrubber
+from pytest_thinkingbox.tools.stdio import start_slot, stdio_transport
+
+
+def connect(
+    server: Server,
+    context: ServerContext,
+    *,
+    label: str,
+    values: Mapping[str, str | None],
+    watch: DatabaseWatch,
+    scrubber: Scrubber,
+) -> Connection:
+    """Begin to open one attempt's session with this server.
+
+    Raises ConfigurationError for wrong placeholders and for a build function that fails.
+    """
+    match server.kind:
+        case "in_process" | "functions":
+            build = _built(server, context, label, watch)
+            return Connection(
+                label,
+                lambda: Client(build, mode=LATEST_MODERN_VERSION, cache=None),
+                in_process=True,
+                scrubber=scrubber,
+            )
+        case "stdio":
+            command = [fill(part, values, where=label) for part in server.command]
+            environ = {name: fill(value, values, where=label) for name, value in server.environ.items()}
+            errors = LastWords()
+            return Connection(
+                label, lambda: _stdio(command, environ, label, errors), scrubber=scrubber, errors=errors
+            )
+        case "http":
+            url = fill(server.url, values, where=label)
+            headers = {name: fill(value, values, where=label) for name, value in server.headers.items()}
+            return Connection(label, lambda: _http(url, headers), scrubber=scrubber, http=True)
+    raise AssertionError(server.kind)
+
+
+def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWatch) -> Any:
+    with _no_logging_setup():
+        if server.build is None:
+            made: Any = functions_server(server.functions_, context)
+        else:
+            try:
+                made = server.build(context)
+            except Exception as error:
+                watch.saw(error)
+                if watch.dead is not None:
+                    raise InfrastructureDown(f"{label}: the database died: {watch.dead}") from error
+                raise ConfigurationError(f"{label}: its build function raised {error!r}") from error
+    if isinstance(made, MCPServer):
+        _observe(made, watch)
+    elif not isinstance(made, LowLevelServer):
+        raise ConfigurationError(
+            f"{label}: its build function returned {made!r}; it must return an mcp.server.MCPServer or Server"
+        )
+    return made
+
+
+def _observe(server: MCPServer[Any], watch: DatabaseWatch) -> None:
+    """See what tools raise before the SDK replaces it by a text without detail."""
+    call_tool = server.call_tool
+
+    async def observed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await call_tool(*args, **kwargs)
+        except Exception as error:
+            watch.saw(error)
+            raise
+
+    server.call_tool = observed  # type: ignore[method-assign]
+
+
+@contextmanager
+def _no_logging_setup() -> Iterator[None]:
+    """An MCPServer calls `logging.basicConfig`, which does nothing while the root logger has a handler."""
+    handler = logging.NullHandler()
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+@asynccontextmanager
+async def _stdio(
+    command: list[str], environ: Mapping[str, str], label: str, errors: LastWords
+) -> AsyncIterator[Client]:
+    transport = stdio_transport(command, environ=environ, errors=errors)
+    try:
+        async with AsyncExitStack() as stack:
+            async with start_slot():
+                client = await stack.enter_async_context(Client(transport, cache=None))
+            yield client
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"{label}: there is no program {command[0]!r}") from error
+    except PermissionError as error:
+        raise ConfigurationError(f"{label}: {command[0]!r} may not be executed") from error
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Reading the certificates is most of the cost of an HTTP client; each attempt has a client of its own."""
+    return httpx2.create_ssl_context()
+
+
+@asynccontextmanager
+async def _http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Client]:
+    timeout = httpx2.Timeout(30.0, read=None)  # how long a call may take is the toolbox's to say
+    async with httpx2.AsyncClient(headers=dict(headers), timeout=timeout, verify=_tls()) as http:
+        transport = streamable_http_client(url, http_client=http, max_sse_event_size=None)
+        async with Client(transport, cache=None) as client:
+            yield client
