@@ -57,6 +57,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     if config.stash[options_key].agent is None or config.option.collectonly or config.option.setupplan:
         return
+    if session.testsfailed and not config.option.continue_on_collection_errors:
+        return  # pytest runs nothing then
     if runs_workers(config) or not any(plan_key in item.stash for item in session.items):
         return
     config.pluginmanager.register(_make_runner(session), "thinkingbox-runner")
