@@ -67,7 +67,12 @@ class Desk:
         )
 
     def record(
-        self, event: str, *, booking_id: int | None = None, guest_id: int | None = None, **details: Any
+        self,
+        event: str,
+        *,
+        booking_id: int | None = None,
+        guest_id: int | None = None,
+        details: dict[str, Any] | None = None,
     ) -> None:
         """Every change of an existing row leaves one line in the history, which the guest can read."""
         self.insert(
@@ -75,7 +80,7 @@ class Desk:
             booking_id=booking_id,
             guest_id=guest_id,
             event=event,
-            details=details,
+            details=details or {},
             created_at=self.now,
         )
 

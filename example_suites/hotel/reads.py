@@ -97,12 +97,9 @@ def find_guests(desk: Desk, name: Line) -> dict[str, Any]:
 def get_company(desk: Desk, company_id: Id) -> dict[str, Any]:
     """A company with its own approval limit (null: none of its own), its managers and its travel desk."""
     company = desk.one(companies, company_id, "company")
-    people = select(guests.c.id, guests.c.name, guests.c.email, guests.c.role).where(
-        guests.c.company_id == company_id, guests.c.role != "employee"
-    )
-    return plain(company) | {
-        "contacts": [plain(row) for row in desk.db.execute(people.order_by(guests.c.id))]
-    }
+    people = select(guests).where(guests.c.company_id == company_id, guests.c.role != "employee")
+    contacts = desk.db.execute(people.order_by(guests.c.id))
+    return plain(company) | {"contacts": [_part(row, "id", "name", "email", "role") for row in contacts]}
 
 
 def get_hotel(desk: Desk, hotel_id: Id) -> dict[str, Any]:

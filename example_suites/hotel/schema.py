@@ -62,7 +62,9 @@ class Money(TypeDecorator[Decimal]):
         super().__init__(10, 2)
 
     def load_dialect_impl(self, dialect: Dialect) -> Any:
-        return dialect.type_descriptor(Numeric(10, 2, asdecimal=dialect.name != "sqlite"))
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(Numeric(10, 2, asdecimal=False))
+        return dialect.type_descriptor(Numeric(10, 2))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
         return None if value is None else Decimal(str(value)).quantize(Decimal("0.01"))

@@ -215,7 +215,7 @@ def _add_booking(
     percent = tables["hotels"][hotel - 1]["vat_percent"]
     room_id = hotel * 1000 + (_CLASSES.index(room_class) + 1) * 100 + room
     nets = [Decimal(net) for net in further.get("nets", [str(plan["net_rate"])] * nights)]
-    stay = [
+    stay: list[dict[str, Any]] = [
         {
             "booking_id": number,
             "night": check_in + timedelta(days=day),

@@ -89,7 +89,11 @@ def test_leaving_early_refunds_half_to_the_cent(changes):
         ),
         Inserted("history", booking_id=1061, event="refund_confirmed"),
         Inserted(
-            "messages", guest_id=54, booking_id=1061, topic="booking", body=Mentions("HB-1061", "172.34")
+            "messages",
+            guest_id=54,
+            booking_id=1061,
+            topic="booking",
+            body=Mentions("HB-1061", "172.34", "18"),
         ),
     ]
 
@@ -190,7 +194,7 @@ def replace_the_draft():
     yield call("add_refund_line", **line, night="2026-04-08")
     yield call("add_refund_line", **line, night="2026-04-09")
     yield call("confirm_refund", refund_id=refund["id"])
-    note = "VAT was that of another hotel; new refund made. The wrong draft is 8101"
+    note = "HB-1069: the VAT was that of another hotel; new refund made. The wrong draft is 8101"
     yield call("add_case_note", booking_id=1069, kind="correction", policy_section="4.7", body=note)
     body = "Your refund is on its way: 353.40 GBP for HB-1069"
     yield call("send_message", guest_id=55, booking_id=1069, topic="refund", body=body)
@@ -230,7 +234,11 @@ def test_a_wrong_draft_is_replaced(changes):
         ),
         Inserted("history", booking_id=1069, event="refund_confirmed"),
         Inserted(
-            "case_notes", booking_id=1069, kind="correction", policy_section="4.7", body=Mentions("8101")
+            "case_notes",
+            booking_id=1069,
+            kind="correction",
+            policy_section="4.7",
+            body=Mentions("HB-1069", "8101"),
         ),
         Inserted(
             "messages", guest_id=55, booking_id=1069, topic="refund", body=Mentions("HB-1069", "353.40")

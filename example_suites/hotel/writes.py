@@ -59,11 +59,13 @@ def change_booking(
     desk.record(
         "changed",
         booking_id=booking_id,
-        room_class=stay.room_class,
-        check_in=stay.check_in.isoformat(),
-        check_out=stay.check_out.isoformat(),
-        old_total=float(booking.total),
-        new_total=float(stay.total),
+        details={
+            "room_class": stay.room_class,
+            "check_in": stay.check_in.isoformat(),
+            "check_out": stay.check_out.isoformat(),
+            "old_total": float(booking.total),
+            "new_total": float(stay.total),
+        },
     )
     return {"booking_id": booking_id, "room_id": stay.room_id, "total": float(stay.total)}
 
@@ -78,7 +80,7 @@ def cancel_booking(desk: Desk, booking_id: Id, reason: CancelReason) -> dict[str
     ]
     desk.db.execute(booking_nights.delete().where(of_booking))
     desk.update_booking(booking_id, status="cancelled", cancel_reason=reason)
-    desk.record("cancelled", booking_id=booking_id, reason=reason, released_nights=released)
+    desk.record("cancelled", booking_id=booking_id, details={"reason": reason, "released_nights": released})
     return {"booking_id": booking_id, "was": booking.status, "released_nights": released}
 
 
@@ -101,7 +103,7 @@ def set_arrival(desk: Desk, booking_id: Id, expected_at: datetime) -> dict[str, 
         )
     utc = expected_at.astimezone(UTC).replace(tzinfo=None, microsecond=0)
     desk.update_booking(booking_id, expected_arrival=utc)
-    desk.record("arrival", booking_id=booking_id, expected_at=utc.isoformat() + "Z")
+    desk.record("arrival", booking_id=booking_id, details={"expected_at": utc.isoformat() + "Z"})
     return {"booking_id": booking_id, "expected_arrival": utc.isoformat() + "Z"}
 
 
@@ -115,7 +117,7 @@ def update_guest(
     if not changed:
         raise Refused("Say what is to change: phone or email.")
     desk.db.execute(guests.update().where(guests.c.id == guest_id).values(**changed))
-    desk.record("contact_changed", guest_id=guest_id, **changed)
+    desk.record("contact_changed", guest_id=guest_id, details=changed)
     return {"guest_id": guest_id, **changed}
 
 
@@ -147,7 +149,9 @@ def decide_approval(desk: Desk, approval_id: Id, decision: Decision, decided_by:
         .values(status=decision, decided_by=decided_by, decided_at=desk.now)
     )
     desk.record(
-        "approval_decided", booking_id=approval.booking_id, approval_id=approval_id, decision=decision
+        "approval_decided",
+        booking_id=approval.booking_id,
+        details={"approval_id": approval_id, "decision": decision},
     )
     return {"id": approval_id, "status": decision}
 
@@ -198,7 +202,11 @@ def confirm_refund(desk: Desk, refund_id: Id) -> dict[str, Any]:
     desk.db.execute(
         refunds.update().where(refunds.c.id == refund_id).values(status="confirmed", paid_out=paid_out)
     )
-    desk.record("refund_confirmed", booking_id=refund.booking_id, refund_id=refund_id, amount=float(total))
+    desk.record(
+        "refund_confirmed",
+        booking_id=refund.booking_id,
+        details={"refund_id": refund_id, "amount": float(total)},
+    )
     return {"id": refund_id, "status": "confirmed", "paid_out": float(paid_out)}
 
 
@@ -208,7 +216,7 @@ def void_refund(desk: Desk, refund_id: Id) -> dict[str, Any]:
     if refund.status == "confirmed":
         raise Refused(f"Refund {refund_id} was paid out; it cannot be made void.")
     desk.db.execute(refunds.update().where(refunds.c.id == refund_id).values(status="void"))
-    desk.record("refund_void", booking_id=refund.booking_id, refund_id=refund_id)
+    desk.record("refund_void", booking_id=refund.booking_id, details={"refund_id": refund_id})
     return {"id": refund_id, "status": "void"}
 
 
