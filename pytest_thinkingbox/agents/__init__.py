@@ -32,6 +32,14 @@ def make_agent(spec: str, *, model: str | None = None, base_url: str | None = No
             from pytest_thinkingbox.agents.mutant import MutantAgent
 
             return MutantAgent(_rate(argument)) if argument else MutantAgent()
+        case "python":
+            from pytest_thinkingbox.agents.python import PythonAgent
+
+            return PythonAgent(argument)
+        case "command":
+            from pytest_thinkingbox.agents.command import CommandAgent
+
+            return CommandAgent(argument, model=model)
     raise ConfigurationError(f"--tb-agent={spec!r} names no agent; the kinds are: {KINDS}")
 
 

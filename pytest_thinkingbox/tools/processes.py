@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -66,6 +67,13 @@ def kill_group(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
+async def exit_status(process: asyncio.subprocess.Process) -> int:
+    """Wait for its end; negative is the number of the signal that ended it."""
+    await _exited(process, math.inf)
+    assert process.returncode is not None
+    return process.returncode
+
+
 async def _exited(process: asyncio.subprocess.Process, seconds: float) -> bool:
     """Whether it ended in time. `process.wait()` would wait for whoever inherited its pipes as well."""
     deadline = time.monotonic() + seconds
@@ -87,8 +95,12 @@ class LastWords:
 
     def tail(self, size: int = 2000) -> str:
         """The last bytes of it as text. The program may be writing on: the file's position is not touched."""
-        end = os.fstat(self.fileno()).st_size
+        end = self.size()
         return os.pread(self.fileno(), size, max(0, end - size)).decode("utf-8", "replace").strip()
+
+    def size(self) -> int:
+        """Bytes written so far."""
+        return os.fstat(self.fileno()).st_size
 
     def close(self) -> None:
         self._file.close()
