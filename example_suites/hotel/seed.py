@@ -2,7 +2,7 @@
 
 Numbers tell what they belong to: room 1302 is room 302 of hotel 1, and its floor is its class (1 single,
 2 standard, 3 superior, 4 suite); rate plan 131 is hotel 1, class 3, plan 1 (1 FLEX, 2 CORP, 3 SAVER);
-guest 13 works for company 1; payment 5042 paid for booking 1042.
+guest 13 works for company 1; payment 5042 and refund 8042 belong to booking 1042.
 """
 
 from __future__ import annotations
@@ -311,11 +311,11 @@ def _add_ordinary_booking(
 
 def _add_paperwork(tables: dict[str, list[dict[str, Any]]]) -> None:
     """What colleagues did before: refunds, approvals, messages, notes and the log of tools."""
-    for index, booking in enumerate(one for one in tables["bookings"] if one["status"] == "cancelled"):
+    for booking in (one for one in tables["bookings"] if one["status"] == "cancelled"):
         payment = next((one for one in tables["payments"] if one["booking_id"] == booking["id"]), None)
         if payment is None or booking["id"] == 1069:  # the refund of 1069 is a task's business
             continue
-        refund = 8001 + index
+        refund = booking["id"] + 7000
         _add(
             tables,
             "refunds",

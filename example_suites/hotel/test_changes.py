@@ -8,21 +8,45 @@ from example_suites.hotel.environment import hotel
 from example_suites.hotel.words import Mentions
 from pytest_thinkingbox import Inserted, Updated, call
 
+AT_THE_LIMIT = {
+    "name": "Tom Whitfield",
+    "guest": 53,
+    "company": 5,
+    "booking": 1051,
+    "room_class": "standard",
+    "room_id": (4301, 4201),
+    "rate_plan_id": (431, 421),
+    "total": (1000.00, 706.80),
+    "nights": ["2026-04-13", "2026-04-14", "2026-04-15", "2026-04-16"],
+    "net": (208.33, 147.25),
+    "vat": (41.67, 29.45),
+}
+BELOW_THE_COMPANY_LIMIT = {
+    "name": "Rafael Costa",
+    "guest": 34,
+    "company": 3,
+    "booking": 1054,
+    "room_class": "superior",
+    "room_id": (1401, 1301),
+    "rate_plan_id": (141, 131),
+    "total": (1948.80, 1160.00),
+    "nights": ["2026-05-04", "2026-05-05", "2026-05-06", "2026-05-07"],
+    "net": (420.00, 250.00),
+    "vat": (67.20, 40.00),
+}
 
-def ask_for(name, booking, room_class):
-    return f"{name} here, booking {booking}. Could I have a {room_class} room instead? Same dates, please."
 
-
-def change_right_away(booking, guest, company, room_class):
+def change_right_away(stay):
+    booking, room_class = stay["booking"], stay["room_class"]
     return [
         call("get_booking", booking_id=booking),
-        call("get_company", company_id=company),
+        call("get_company", company_id=stay["company"]),
         call("quote_change", booking_id=booking, room_class=room_class),
         call("list_payments", booking_id=booking),
         call("change_booking", booking_id=booking, room_class=room_class),
         call(
             "send_message",
-            guest_id=guest,
+            guest_id=stay["guest"],
             booking_id=booking,
             topic="booking",
             body=f"You have a {room_class} room now. Your booking: HB-{booking}",
@@ -32,43 +56,49 @@ def change_right_away(booking, guest, company, room_class):
 
 
 @pytest.mark.parametrize(
-    ("name", "booking", "guest", "company", "room_class", "rooms", "plans", "totals", "nights"),
+    "stay",
     [
-        pytest.param(
-            "Tom Whitfield", 1051, 53, 5, "standard", (4301, 4201), (431, 421), (1000.00, 706.80),
-            {"days": ["2026-04-13", "2026-04-14", "2026-04-15", "2026-04-16"],
-             "net": (208.33, 147.25), "vat": (41.67, 29.45)},
-            id="exactly_at_the_limit",
-        ),
-        pytest.param(
-            "Rafael Costa", 1054, 34, 3, "superior", (1401, 1301), (141, 131), (1948.80, 1160.00),
-            {"days": ["2026-05-04", "2026-05-05", "2026-05-06", "2026-05-07"],
-             "net": (420, 250), "vat": (67.20, 40)},
-            id="below_the_company_limit",
-        ),
+        pytest.param(AT_THE_LIMIT, id="exactly_at_the_limit"),
+        pytest.param(BELOW_THE_COMPANY_LIMIT, id="below_the_company_limit"),
     ],
-)  # fmt: skip
+)
 @hotel.task(
-    ask_for,
-    user=lambda name: f"You are {name}. You have not asked anybody else about it.",
+    lambda stay: (
+        f"{stay['name']} here, booking {stay['booking']}. Could I have a {stay['room_class']} room instead, on the "
+        "same dates, please?"
+    ),
+    user=lambda stay: f"You are {stay['name']}. You have not asked anybody else about it.",
     solution=change_right_away,
     tags=["approval"],
 )
-def test_no_approval_up_to_the_limit(changes, booking, guest, rooms, plans, totals, nights):
+def test_no_approval_up_to_the_limit(changes, stay):
     """The room changes at once, night by night, and the guest gets a message; there is no request and no refund.
 
     Exactly 1,000.00 needs no approval (2.1), 1,948.80 needs none where the company's own limit is 2,500.00 (2.2),
     and where nothing was paid nothing goes back (4.5).
     """
+    booking = stay["booking"]
     assert changes == [
-        Updated("bookings", booking, room_id=rooms, rate_plan_id=plans, total=totals),
+        Updated(
+            "bookings",
+            booking,
+            room_id=stay["room_id"],
+            rate_plan_id=stay["rate_plan_id"],
+            total=stay["total"],
+        ),
         *[
-            Updated("booking_nights", (booking, day), room_id=rooms, net=nights["net"], vat=nights["vat"])
-            for day in nights["days"]
+            Updated(
+                "booking_nights", (booking, night), room_id=stay["room_id"], net=stay["net"], vat=stay["vat"]
+            )
+            for night in stay["nights"]
         ],
         Inserted("history", booking_id=booking, event="changed"),
         Inserted(
-            "messages", guest_id=guest, booking_id=booking, topic="booking", body=Mentions(f"HB-{booking}")
+            "messages",
+            guest_id=stay["guest"],
+            booking_id=booking,
+            topic="booking",
+            body=Mentions(f"HB-{booking}"),
         ),
     ]
 

@@ -154,7 +154,7 @@ def test_a_closure_beats_the_saver_rate_and_the_limit(changes):
 def a_colleague_took_the_vat_of_berlin(connection):
     connection.execute(
         refunds.insert().values(
-            id=8101,
+            id=8069,
             booking_id=1069,
             payment_id=5069,
             reason="cancellation",
@@ -166,7 +166,7 @@ def a_colleague_took_the_vat_of_berlin(connection):
     lines = [
         {
             "id": 8201,
-            "refund_id": 8101,
+            "refund_id": 8069,
             "kind": "night",
             "night": date(2026, 4, 8),
             "net": 147.25,
@@ -174,7 +174,7 @@ def a_colleague_took_the_vat_of_berlin(connection):
         },
         {
             "id": 8202,
-            "refund_id": 8101,
+            "refund_id": 8069,
             "kind": "night",
             "night": date(2026, 4, 9),
             "net": 147.25,
@@ -188,13 +188,13 @@ def replace_the_draft():
     yield call("get_booking", booking_id=1069)
     yield call("list_payments", booking_id=1069)
     yield call("list_refunds", booking_id=1069)
-    yield call("void_refund", refund_id=8101)
+    yield call("void_refund", refund_id=8069)
     refund = yield call("create_refund", booking_id=1069, payment_id=5069, reason="cancellation")
     line = {"refund_id": refund["id"], "kind": "night", "net": 147.25, "vat": 29.45}
     yield call("add_refund_line", **line, night="2026-04-08")
     yield call("add_refund_line", **line, night="2026-04-09")
     yield call("confirm_refund", refund_id=refund["id"])
-    note = "HB-1069: the VAT was that of another hotel; new refund made. The wrong draft is 8101"
+    note = "HB-1069: the VAT was that of another hotel; new refund made. The wrong draft is 8069"
     yield call("add_case_note", booking_id=1069, kind="correction", policy_section="4.7", body=note)
     body = "Your refund is on its way: 353.40 GBP for HB-1069"
     yield call("send_message", guest_id=55, booking_id=1069, topic="refund", body=body)
@@ -215,7 +215,7 @@ def test_a_wrong_draft_is_replaced(changes):
     Section 4.7: VAT is what that night's VAT was, and a wrong draft is made void, replaced and written down.
     """
     assert changes == [
-        Updated("refunds", 8101, status=("draft", "void")),
+        Updated("refunds", 8069, status=("draft", "void")),
         Inserted("history", booking_id=1069, event="refund_void"),
         Inserted(
             "refunds",
@@ -238,7 +238,7 @@ def test_a_wrong_draft_is_replaced(changes):
             booking_id=1069,
             kind="correction",
             policy_section="4.7",
-            body=Mentions("HB-1069", "8101"),
+            body=Mentions("HB-1069", "8069"),
         ),
         Inserted(
             "messages", guest_id=55, booking_id=1069, topic="refund", body=Mentions("HB-1069", "353.40")
