@@ -21,7 +21,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 class MutantAgent:
     """Plays the solution, but each call is, with probability `rate`, dropped, played twice or played altered.
 
-    Which call slips and how depends on the request's seed and the call's place only, so that an attempt
+    Which call slips and how depends on the attempt's seed and the call's place only, so that an attempt
     repeats exactly. After a slip nothing is the solution's fault any more: tool errors go back into the
     solution as text, and a solution that cannot go on ends the attempt.
     """
@@ -38,7 +38,7 @@ class MutantAgent:
 
     @asynccontextmanager
     async def open(self, task: AgentTask, request: EpisodeRequest) -> AsyncIterator[MutantSession]:
-        yield MutantSession(task, steps_of(request), rate=self.rate, seed=request.seed)
+        yield MutantSession(task, steps_of(request), rate=self.rate, seed=task.seed)
 
     async def aclose(self) -> None:
         """Nothing is held between episodes."""

@@ -163,6 +163,7 @@ async def _converse(
                 mail_host=sink.host if sink else "",
                 mail_port=sink.port if sink else 0,
                 seed=seed,
+                limits=request.limits,
             )
         )
         task = AgentTask(

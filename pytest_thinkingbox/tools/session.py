@@ -163,6 +163,7 @@ async def open_toolbox(
     mail_host: str,
     mail_port: int,
     seed: int,
+    limits: Limits,
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
@@ -200,7 +201,7 @@ async def open_toolbox(
                 )
             for connection in connections:
                 await connection.opened()
-            yield Toolbox(_routes(connections), limits=environment.limits, scrubber=scrubber, watch=watch)
+            yield Toolbox(_routes(connections), limits=limits, scrubber=scrubber, watch=watch)
         except BaseException:
             await _closed(connections)  # what was raised here says more than a server that does not close
             raise

@@ -19,11 +19,9 @@ T = TypeVar("T")
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def environment_of(servers: Sequence[Server], *, tool_seconds: float = 30.0, **options: Any) -> Environment:
+def environment_of(servers: Sequence[Server], **options: Any) -> Environment:
     database = Database(schema=lambda connection: None)
-    return Environment(
-        name="shop", database=database, servers=servers, limits=Limits(tool_seconds=tool_seconds), **options
-    )
+    return Environment(name="shop", database=database, servers=servers, **options)
 
 
 class World:
@@ -37,7 +35,9 @@ class World:
             connection.execute(sa.text("create table bookings (id integer primary key, guest text not null)"))
 
     @asynccontextmanager
-    async def open(self, *servers: Server, **options: Any) -> AsyncIterator[Toolbox]:
+    async def open(
+        self, *servers: Server, tool_seconds: float = 30.0, **options: Any
+    ) -> AsyncIterator[Toolbox]:
         async with open_toolbox(
             environment_of(servers, **options),
             engine=self.engine,
@@ -46,6 +46,7 @@ class World:
             mail_host="127.0.0.1",
             mail_port=2525,
             seed=1,
+            limits=Limits(tool_seconds=tool_seconds),
         ) as toolbox:
             yield toolbox
 
