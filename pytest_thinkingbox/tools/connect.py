@@ -48,6 +48,8 @@ def connect(
                 lambda: Client(build, mode=LATEST_MODERN_VERSION, cache=None),
                 in_process=True,
                 scrubber=scrubber,
+                # Through the session each tool would be serialized and validated three times over.
+                listing=build.list_tools if _is_plain(build) else None,
             )
         case "stdio":
             command = [fill(part, values, where=label) for part in server.command]
@@ -82,6 +84,17 @@ def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWa
             f"{label}: its build function returned {made!r}; it must return an mcp.server.MCPServer or Server"
         )
     return made
+
+
+def _is_plain(server: Any) -> bool:
+    """Whether its list of tools is what it tells a client: no middleware of the author's may change it."""
+    return isinstance(server, MCPServer) and len(server.middleware) == _own_middleware()
+
+
+@cache
+def _own_middleware() -> int:
+    with _no_logging_setup():
+        return len(MCPServer("plain").middleware)
 
 
 def _observe(server: MCPServer[Any], watch: DatabaseWatch) -> None:

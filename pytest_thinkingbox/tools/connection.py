@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 from mcp import Client
@@ -23,7 +23,8 @@ class Connection:
     """The session with one server. `opened` and `close` may be called from any task.
 
     `in_process` says that tools run in this process, `http` that they are reached over HTTP. `errors` holds what
-    the server's program writes to standard error; it is closed with the session.
+    the server's program writes to standard error; it is closed with the session. `listing` is a shorter way to its
+    tools than through the session.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Connection:
         in_process: bool = False,
         http: bool = False,
         errors: LastWords | None = None,
+        listing: Callable[[], Awaitable[list[Tool]]] | None = None,
     ) -> None:
         self.label = label
         self.in_process = in_process
@@ -44,6 +46,7 @@ class Connection:
         self._connect = connect
         self._scrubber = scrubber
         self._errors = errors
+        self._listing = listing
         self._closing = asyncio.Event()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # Cancel scopes belong to the task that made them: this one opens the client and closes it.
@@ -87,7 +90,7 @@ class Connection:
     async def _run(self) -> None:
         try:
             async with self._connect() as client:
-                self.tools = await _listed(client, self.label)
+                self.tools = await (self._listing() if self._listing else _listed(client, self.label))
                 self.client = client
                 self._ready.set_result(None)
                 await self._closing.wait()

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _POLL = 0.005  # seconds
+_DYING = 0.2  # seconds for what it started to be gone as well
 _KILLED = 2.0  # seconds until a killed process must be gone, unless it hangs in the kernel
 
 
@@ -52,6 +53,7 @@ async def end_program(process: asyncio.subprocess.Process, *, patience: float, g
         await _exited(process, grace)
     kill_group(process)
     await _exited(process, _KILLED)
+    await _group_gone(process)
     # Closes the pipes: a process that left the group may still hold their other ends.
     process._transport.close()  # type: ignore[attr-defined]
     await asyncio.sleep(0)
@@ -65,6 +67,17 @@ def kill_group(process: asyncio.subprocess.Process) -> None:
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _group_gone(process: asyncio.subprocess.Process) -> None:
+    """Wait a moment for the killed to die. Where nobody takes away dead orphans, they still count: do not wait long."""
+    if sys.platform == "win32":
+        return
+    deadline = time.monotonic() + _DYING
+    with suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < deadline:
+            os.killpg(process.pid, 0)
+            await asyncio.sleep(_POLL)
 
 
 async def exit_status(process: asyncio.subprocess.Process) -> int:

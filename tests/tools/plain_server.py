@@ -19,6 +19,20 @@ TOOLS = {
     "big": {"type": "object"},
     "child": {"type": "object"},
     "refuse": {"type": "object"},
+    "chatter": {"type": "object"},
+    "ask": {"type": "object", "properties": {"method": {"type": "string"}}},
+}
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "elicitation/create": {
+        "message": "How many beds?",
+        "requestedSchema": {"type": "object", "properties": {}},
+    },
+    "sampling/createMessage": {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Write a poem."}}],
+        "maxTokens": 10,
+    },
+    "roots/list": {},
 }
 
 
@@ -42,6 +56,18 @@ def play(name: str, arguments: dict[str, Any]) -> str:
         case "child":
             started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
             return json.dumps([os.getpid(), started.pid])
+        case "ask":
+            request = {
+                "jsonrpc": "2.0",
+                "id": "q1",
+                "method": arguments["method"],
+                "params": QUESTIONS[arguments["method"]],
+            }
+            print(json.dumps(request), flush=True)
+            return json.dumps(json.loads(sys.stdin.readline()).get("error", "answered"))
+        case "chatter":
+            print("loading the model ...\n\n{}", flush=True)
+            return "done"
     raise LookupError(name)
 
 

@@ -396,3 +396,27 @@ def test_logging_is_left_as_it_was(world: World, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(root, "handlers", [])
     call(world, "remember", {"word": "x"})
     assert root.handlers == []
+
+
+def test_middleware_of_the_authors_decides_what_an_agent_sees(world: World) -> None:
+    def build(context: ServerContext) -> MCPServer[Any]:
+        server = desk(context)
+
+        async def hide(context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            if context.method == "tools/list":
+                tools = [one for one in result["tools"] if one["name"] != "statement"]
+                return result | {"tools": tools}
+            return result
+
+        server.middleware.append(hide)
+        return server
+
+    async def use(toolbox: Toolbox) -> tuple[list[str], str]:
+        await toolbox.call("remember", {"word": "x"})
+        return [spec.name for spec in toolbox.specs], (await toolbox.call("statement", {})).text
+
+    names, text = world.run(use, Server.in_process(build))
+    assert "remember" in names
+    assert "statement" not in names
+    assert text.startswith("There is no tool named 'statement'.")

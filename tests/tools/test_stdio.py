@@ -89,7 +89,7 @@ def test_t32_the_process_is_gone_when_the_toolbox_is_closed(world: World) -> Non
 @pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 def test_t32_a_child_of_the_server_is_gone_too(world: World) -> None:
     _, child = json.loads(call(world, "child", {}).text)
-    assert not alive(child)
+    assert not alive(child)  # a dead one that nobody has taken away yet counts as gone
 
 
 def test_t16_a_server_that_dies_in_a_call_ends_the_attempt_with_its_last_words(world: World) -> None:
@@ -135,6 +135,16 @@ def test_t19_a_lone_surrogate_from_the_agent_does_not_end_the_session(world: Wor
     assert world.run(use, plain()) == (True, "still here")
 
 
+@pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list"])
+def test_a_question_of_the_server_is_refused_in_words(world: World, method: str) -> None:
+    refusal = json.loads(call(world, "ask", {"method": method}).text)
+    assert "not supported" in refusal["message"]
+
+
+def test_a_server_that_prints_what_is_no_message_goes_on(world: World) -> None:
+    assert call(world, "chatter", {}).text == "done"
+
+
 def test_a_program_that_does_not_exist_is_a_configuration_error(world: World) -> None:
     with pytest.raises(ConfigurationError, match="there is no program 'no-such-program'"):
         call(world, "echo", {}, server=Server.stdio(["no-such-program"]))
@@ -176,17 +186,34 @@ def test_a_server_of_the_sdk_works(world: World, tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(
         "import sqlite3, sys\n"
-        "from mcp.server.mcpserver import MCPServer\n"
+        "from mcp.server.mcpserver import Context, MCPServer\n"
+        "from pydantic import BaseModel\n"
+        "class Beds(BaseModel):\n"
+        "    beds: int\n"
         "server = MCPServer('shop')\n"
         "@server.tool()\n"
         "def book(booking_id: int, guest: str) -> dict[str, int]:\n"
         "    with sqlite3.connect(sys.argv[1]) as connection:\n"
         "        connection.execute('insert into bookings values (?, ?)', (booking_id, guest))\n"
         "    return {'id': booking_id}\n"
+        "@server.tool()\n"
+        "async def ask(ctx: Context) -> str:\n"
+        "    return str(await ctx.elicit('How many beds?', Beds))\n"
         "server.run()\n"
     )
     server = Server.stdio([sys.executable, str(script), str(world.file)])
-    assert call(world, "book", {"booking_id": 7, "guest": "Dana"}, server=server).value == {"id": 7}
+
+    async def use(toolbox: Toolbox) -> tuple[ToolOutput, ToolOutput, ToolOutput]:
+        asked = await toolbox.call("ask", {})
+        wrong = await toolbox.call("book", {"booking_id": "seven"})
+        return asked, wrong, await toolbox.call("book", {"booking_id": 7, "guest": "Dana"})
+
+    asked, wrong, booked = world.run(use, server)
+    assert asked.error
+    assert asked.text.startswith("Error executing tool ask")
+    assert wrong.error
+    assert "guest\n  Field required" in wrong.text
+    assert booked.value == {"id": 7}
     assert world.rows() == [(7, "Dana")]
 
 
