@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import hypothesis.internal.observability
 import mcp.client.client
 import mcp.server
 import pytest

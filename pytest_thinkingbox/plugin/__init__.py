@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,13 @@ def _make_runner(session: pytest.Session) -> Runner:
     from pytest_thinkingbox.plugin.start import make_runner
 
     return make_runner(session)
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    # Whoever compares changes or mails has loaded the module that explains them.
+    explain = sys.modules.get("pytest_thinkingbox.state.explain")
+    explained: list[str] | None = None if explain is None else explain.explain_comparison(op, left, right)
+    return explained
 
 
 @pytest.hookimpl(wrapper=True)
