@@ -136,7 +136,7 @@ def test_no_approval_up_to_the_limit(changes, stay):
 def test_two_of_three_wishes(changes):
     """The night is added at today's rate and the arrival recorded in UTC; the lower class is refused in a note.
 
-    More nights are free to have (3.2), an arrival time always (3.5), a lower class on event nights never (3.3).
+    More nights may be added (3.2) and an arrival time recorded (3.5); a lower class on event nights is refused (3.3).
     """
     assert changes == [
         Updated(
