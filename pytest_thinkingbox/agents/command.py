@@ -115,6 +115,7 @@ class CommandSession:
 
     async def reply(self, message: str) -> str:
         """The program's answer to one message of the user."""
+        self._watch.hear(message)
         if self._process is None or not self._lines:
             await self._start()
         self._asked = True

@@ -10,7 +10,8 @@ from random import Random
 from typing import Any
 
 from pytest_thinkingbox.agents.base import AgentTask
-from pytest_thinkingbox.agents.solution import advance, play, result_of, say, steps_of
+from pytest_thinkingbox.agents.solution import advance, play, result_of, steps_of
+from pytest_thinkingbox.agents.transcript import hear, say
 from pytest_thinkingbox.declare.solution import Call, Say, Step
 from pytest_thinkingbox.episodes.model import EpisodeRequest
 from pytest_thinkingbox.errors import ConfigurationError, SolutionBroke
@@ -56,6 +57,7 @@ class MutantSession:
 
     async def reply(self, message: str) -> str:
         """Play everything; later messages only get the final text again."""
+        hear(self._task.conversation, message)
         if self._final is None:
             self._final = await self._play()
         say(self._task.conversation, self._final)

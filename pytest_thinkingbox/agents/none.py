@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from pytest_thinkingbox.agents.base import AgentTask
-from pytest_thinkingbox.agents.solution import say
+from pytest_thinkingbox.agents.transcript import hear, say
 from pytest_thinkingbox.episodes.model import EpisodeRequest
 
 
@@ -29,5 +29,6 @@ class NoneSession:
         self._task = task
 
     async def reply(self, message: str) -> str:
+        hear(self._task.conversation, message)
         say(self._task.conversation, "")
         return ""

@@ -53,6 +53,7 @@ class PythonSession:
 
     async def reply(self, message: str) -> str:
         """What the function returns. Messages that it appended itself stay; otherwise its calls are appended."""
+        self._watch.hear(message)
         written = len(self._task.conversation.messages)
         try:
             answer = await self._called()

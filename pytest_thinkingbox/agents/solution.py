@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pytest_thinkingbox.agents.base import AgentTask, ToolOutput
+from pytest_thinkingbox.agents.transcript import hear, say, transcribe
 from pytest_thinkingbox.declare.solution import Call, Say, Step
-from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest, ToolCall
+from pytest_thinkingbox.episodes.model import EpisodeRequest
 from pytest_thinkingbox.errors import ConfigurationError, SolutionBroke
 
 
@@ -40,6 +41,7 @@ class SolutionSession:
 
     async def reply(self, message: str) -> str:
         """Play everything; later messages only get the final text again."""
+        hear(self._task.conversation, message)
         if self._final is None:
             self._final = await self._play()
         say(self._task.conversation, self._final)
@@ -141,28 +143,3 @@ def result_of(output: ToolOutput) -> Any:
 
 def describe(step: Call) -> str:
     return f"{step.tool}({', '.join(f'{name}={value!r}' for name, value in step.arguments.items())})"
-
-
-def transcribe(
-    conversation: Conversation, call_id: str, name: str, arguments: Mapping[str, Any], result: str
-) -> None:
-    """Append a call and its result in the shape of chat completions."""
-    function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False)}
-    conversation.messages.append(
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": call_id, "type": "function", "function": function}],
-        }
-    )
-    conversation.messages.append({"role": "tool", "tool_call_id": call_id, "content": result})
-
-
-def transcribe_calls(conversation: Conversation, calls: list[ToolCall]) -> None:
-    """Append calls that were recorded by `call_tool` but that nobody wrote into the transcript."""
-    for one in calls:
-        transcribe(conversation, one.id, one.name, one.arguments, one.result)
-
-
-def say(conversation: Conversation, text: str) -> None:
-    conversation.messages.append({"role": "assistant", "content": text})

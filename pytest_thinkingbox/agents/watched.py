@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_thinkingbox.agents.base import AgentTask, ToolOutput
-from pytest_thinkingbox.agents.solution import say, transcribe_calls
+from pytest_thinkingbox.agents.transcript import hear, say, transcribe_calls
 
 
 class Watch:
@@ -28,6 +28,9 @@ class Watch:
         except Exception as error:
             self.failure = self.failure or error
             raise
+
+    def hear(self, message: str) -> None:
+        hear(self._task.conversation, message)
 
     def write_down(self, answer: str | None = None) -> None:
         """Append the calls since the last time, and the answer of this turn, to the messages."""

@@ -96,6 +96,7 @@ def test_the_transcript_has_the_shape_of_chat_completions() -> None:
     played.run("solution", request_for([call("find", name="Zoë"), call.say("Done.")]))
     function = {"name": "find", "arguments": '{"name": "Zoë"}'}
     assert played.conversation.messages == [
+        {"role": "user", "content": "Order it."},
         {
             "role": "assistant",
             "content": None,
@@ -197,7 +198,10 @@ def test_none_calls_nothing_and_says_nothing() -> None:
     played = Played(fine)
     assert played.run("none", request_for([call("order")])) == ""
     assert played.calls == []
-    assert played.conversation.messages == [{"role": "assistant", "content": ""}]
+    assert played.conversation.messages == [
+        {"role": "user", "content": "Order it."},
+        {"role": "assistant", "content": ""},
+    ]
 
 
 def calls_of(spec: str, solution: Any, *, seed: int, tools: list[ToolSpec] | None = None) -> list[Any]:

@@ -78,7 +78,6 @@ class Play:
             replies = []
             async with agent.open(self.task, self.request) as session:
                 for message in messages:
-                    self.conversation.messages.append({"role": "user", "content": message})
                     replies.append(await session.reply(message))
             await agent.aclose()
             return replies
