@@ -135,7 +135,8 @@ class AttemptRecord:
 
     @property
     def key(self) -> str:
-        return f"{self.task}[try{self.attempt}]"
+        """The attempt as pytest names its item."""
+        return attempt_name(task=self.task, attempt=self.attempt, requested=self.requested)
 
     def row(self, *, earlier: Sequence[AttemptRecord] = ()) -> AttemptRow:
         """The light part. `earlier` are invalid tries before this one: their tokens and seconds are added."""
@@ -158,6 +159,15 @@ class AttemptRecord:
             xfail_strict=self.xfail_strict,
             min_pass_rate=self.min_pass_rate,
         )
+
+
+def attempt_name(*, task: str, attempt: int, requested: int) -> str:
+    """The node id of an attempt: `task[try3]`, `task[case-try3]`, or the task itself when one was requested."""
+    if requested == 1:
+        return task
+    if task.endswith("]"):
+        return f"{task[:-1]}-try{attempt}]"
+    return f"{task}[try{attempt}]"
 
 
 def first_line(text: str) -> str:

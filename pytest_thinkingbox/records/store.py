@@ -19,6 +19,7 @@ from pytest_thinkingbox.records.wire import dump, info_data, record_data
 
 ROOT = ".thinkingbox"
 LATEST = "latest"
+_EXAMPLES = 5  # attempts named in an error
 
 
 def new_campaign_id() -> str:
@@ -106,9 +107,24 @@ class CampaignFolder:
         """One row per attempt, as `rows_of` makes them."""
         return rows_of(self.read_records())
 
-    def read_attempt(self, *, task: str, attempt: int) -> list[AttemptRecord]:
-        """All tries of one attempt, the deciding one last; empty when there is none."""
-        return [one for one in self.read_records() if one.task == task and one.attempt == attempt]
+    def find_attempt(self, name: str) -> list[AttemptRecord]:
+        """All tries of the attempt whose node id is `name` or ends with it, in the order of writing.
+
+        Raises BrokenRecords when there is none, or more than one.
+        """
+        found: dict[str, list[AttemptRecord]] = {}
+        known: dict[str, None] = {}
+        for record in self.read_records():
+            known[record.key] = None
+            if _is_named(record.key, name):
+                found.setdefault(record.key, []).append(record)
+        if name in found:
+            return found[name]
+        if len(found) == 1:
+            return next(iter(found.values()))
+        what = "more than one attempt ends with" if found else "there is no attempt"
+        examples = ", ".join(list(found or known)[:_EXAMPLES])
+        raise BrokenRecords(f"{self.records_path}: {what} {name!r}. Known are: {examples or 'none at all'}")
 
 
 def rows_of(records: Iterable[AttemptRecord]) -> list[AttemptRow]:
@@ -136,6 +152,11 @@ def rows_of(records: Iterable[AttemptRecord]) -> list[AttemptRow]:
     order = {task: index for index, task in enumerate(dict.fromkeys(task for task, _ in deciding))}
     rows = [row for _, row in deciding.values()]
     return sorted(rows, key=lambda row: (order[row.task], row.attempt))
+
+
+def _is_named(key: str, name: str) -> bool:
+    """Whether `name` is a node id or the end of one, from a file, class or function on."""
+    return key == name or (bool(name) and key.endswith((f"::{name}", f"/{name}")))
 
 
 def find_campaign(path: Path) -> Path:

@@ -43,7 +43,9 @@ def _split(task: str) -> tuple[str, str]:
 
 
 def _note(task: TaskCounts) -> str:
-    return f"{task.requested - task.valid} invalid" if task.missing and task.invalid else ""
+    not_run = task.missing - task.invalid
+    parts = [(task.invalid, "invalid"), (not_run, "not run")]
+    return ", ".join(f"{number} {what}" for number, what in parts if number > 0)
 
 
 def _row(task: TaskCounts, name: str, columns: int, figures: int, paint: Paint) -> str:

@@ -14,6 +14,7 @@ from pytest_thinkingbox.report.tokens import token_texts
 from pytest_thinkingbox.stats.counts import TaskCounts
 from pytest_thinkingbox.stats.intervals import Interval, new_tasks, these_tasks
 from pytest_thinkingbox.stats.suite import (
+    Pooled,
     SuiteMean,
     by_tag,
     mean_pass_at_k,
@@ -93,7 +94,7 @@ def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     invalid = f", {first.not_available} INVALID" if first.not_available else ""
     over = f"mean over {len(first.values)} of {_plural(first.of, 'task')}{invalid}"
     page.entry("pass@1", f"{_share(first.mean)} ({over})")
-    page.entry("", f"{total.passed}/{total.valid} passed, {total.valid} of {total.requested} valid")
+    page.entry("", f"{total.passed}/{total.valid} passed, {_valid(total)}")
     intervals = [
         f"{_range(interval)} {name}"
         for name, interval in (
@@ -107,6 +108,15 @@ def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     _by_k(page, tasks)
     _observed(page, tasks)
     _no_change(page, tasks)
+
+
+def _valid(total: Pooled) -> str:
+    text = f"{total.valid} of {total.requested} valid"
+    if total.invalid:
+        text += f", {total.invalid} invalid"
+    if (not_run := total.requested - total.valid - total.invalid) > 0:
+        text += f", {not_run} not run"
+    return text
 
 
 def _by_k(page: _Page, tasks: Sequence[TaskCounts]) -> None:
