@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -69,7 +68,18 @@ def apply(rows: Iterable[Row], changes: Iterable[RowChange]) -> Counter[Hashable
 
 # ---------------------------------------- random worlds
 
-_NAMES = ["plain", "Mixed Case", 'quo"te', "größe", "select", "dot.ted", "🏨", "semi;colon", "per%cent", "[bracket]"]
+_NAMES = [
+    "plain",
+    "Mixed Case",
+    'quo"te',
+    "größe",
+    "select",
+    "dot.ted",
+    "🏨",
+    "semi;colon",
+    "per%cent",
+    "[bracket]",
+]
 _TYPES = [
     "",
     "INTEGER",
@@ -86,6 +96,8 @@ _TYPES = [
 ]
 
 _KEYS = ["integer", "integer", "auto", "text", "nocase", "composite", "without_rowid", "any", "none"]
+
+_KINDS = ["insert", "insert", "update", "update", "delete", "copy"]
 
 VALUES = st.one_of(
     st.none(),
@@ -149,20 +161,31 @@ Write = tuple[str, list[Any]]
 def writes(draw: st.DrawFn, shape: TableShape, *, only_inserts: bool = False) -> Write:
     table = '"' + shape.name.replace('"', '""') + '"'
     quoted = ['"' + column.replace('"', '""') + '"' for column in shape.columns]
-    kind = "insert" if only_inserts else draw(st.sampled_from(["insert", "insert", "update", "update", "delete", "copy"]))
+    kind = (
+        "insert"
+        if only_inserts
+        else draw(st.sampled_from(["insert", "insert", "update", "update", "delete", "copy"]))
+    )
     conflict = draw(st.sampled_from(["", "OR REPLACE", "OR REPLACE", "OR IGNORE"]))
     values = [literal(draw(VALUES)) for _ in quoted]
     where = draw(st.sampled_from([0, 0, 1, 1, 2, 3, 9]))
     nth = f"({', '.join(quoted)}) IS (SELECT {', '.join(quoted)} FROM {table} LIMIT 1 OFFSET {where})"
     if kind == "insert":
-        sql = f"INSERT {conflict} INTO {table} ({', '.join(quoted)}) VALUES ({', '.join(v[0] for v in values)})"
+        sql = (
+            f"INSERT {conflict} INTO {table} ({', '.join(quoted)}) VALUES ({', '.join(v[0] for v in values)})"
+        )
         return sql, [value[1] for value in values]
     if kind == "copy":
-        return f"INSERT {conflict} INTO {table} ({', '.join(quoted)}) SELECT {', '.join(quoted)} FROM {table} LIMIT 3", []
+        return (
+            f"INSERT {conflict} INTO {table} ({', '.join(quoted)}) SELECT {', '.join(quoted)} FROM {table} LIMIT 3",
+            [],
+        )
     if kind == "delete":
         return f"DELETE FROM {table}" + (f" WHERE {nth}" if where < 9 else ""), []
     at = draw(st.sampled_from([*range(len(quoted)), len(quoted) - 1, len(quoted) - 1]))
-    sql = f"UPDATE {conflict} {table} SET {quoted[at]} = {values[at][0]}" + (f" WHERE {nth}" if where < 9 else "")
+    sql = f"UPDATE {conflict} {table} SET {quoted[at]} = {values[at][0]}" + (
+        f" WHERE {nth}" if where < 9 else ""
+    )
     return sql, [values[at][1]]
 
 
@@ -199,7 +222,10 @@ def execute_all(connection: sqlite3.Connection, statements: Iterable[Write]) -> 
 def worlds(draw: st.DrawFn) -> World:
     names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=2, unique=True))
     shapes = [draw(tables(name)) for name in names]
-    seed = [draw(writes(draw(st.sampled_from(shapes)), only_inserts=True)) for _ in range(draw(st.integers(2, 14)))]
+    seed = [
+        draw(writes(draw(st.sampled_from(shapes)), only_inserts=True))
+        for _ in range(draw(st.integers(2, 14)))
+    ]
     later = [draw(writes(draw(st.sampled_from(shapes)))) for _ in range(draw(st.integers(1, 8)))]
     return World(shapes, seed, later, draw(st.sampled_from(["delete", "wal", "memory", "truncate"])))
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 
@@ -11,7 +10,7 @@ from pytest_thinkingbox.state.values import canonical_row
 
 from .sqlite_worlds import World, apply, execute_all, raw, worlds
 
-PROPERTY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @PROPERTY

@@ -80,10 +80,8 @@ def decoder_of_declaration(declared: str) -> Decoder | None:
 
 def decoder_of_type(column_type: types.TypeEngine[Any]) -> Decoder | None:
     """For the types of SQLAlchemy that the declaration in SQLite does not tell, such as `Uuid`: CHAR(32)."""
-    if isinstance(column_type, types.TypeDecorator):
-        column_type = column_type.impl_instance
-    if isinstance(column_type, types.Uuid):
-        return _from_text(UUID)
     if isinstance(column_type, types.Interval):
         return _interval
-    return None
+    if isinstance(column_type, types.TypeDecorator):
+        return decoder_of_type(column_type.impl_instance)
+    return _from_text(UUID) if isinstance(column_type, types.Uuid) else None

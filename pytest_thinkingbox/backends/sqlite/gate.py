@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import QueuePool
@@ -63,8 +64,10 @@ class GatedConnection(sqlite3.Connection):
         super().__init__(str(path), check_same_thread=False)
         self._gate = gate
         self._inside = threading.RLock()
+        self._depth = 0
         self._ended = False
         self._entered = _Entered(self)
+        self._cursors: WeakSet[sqlite3.Cursor] = WeakSet()
 
     @property
     def ended(self) -> bool:
@@ -77,12 +80,15 @@ class GatedConnection(sqlite3.Connection):
     def begin_call(self) -> None:
         self._inside.acquire()
         if self._gate.closed:
-            self._finish()
+            if self._depth == 0:
+                self._finish()
             self._inside.release()
             raise sqlite3.OperationalError(_ENDED)
+        self._depth += 1
 
     def end_call(self) -> None:
-        if self._gate.closed:
+        self._depth -= 1  # above 0 in what an SQL function of the tool calls: SQLite still runs below
+        if self._gate.closed and self._depth == 0:
             self._finish()
         self._inside.release()
 
@@ -106,10 +112,27 @@ class GatedConnection(sqlite3.Connection):
     def _finish(self) -> None:
         if not self._ended:
             self._ended = True
-            super().close()  # rolls back
+            # An open statement would keep a closed connection, its locks and its file alive.
+            for cursor in list(self._cursors):
+                sqlite3.Cursor.close(cursor)
+            if self.in_transaction:
+                super().rollback()
+            super().close()
 
     def cursor(self, factory: Any = None) -> Any:
-        return super().cursor(factory or GatedCursor)
+        with self.entered():
+            cursor = super().cursor(factory or GatedCursor)
+            self._cursors.add(cursor)
+            return cursor
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Any:
+        return self.cursor().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any:
+        return self.cursor().executemany(sql, parameters)
+
+    def executescript(self, script: str, /) -> Any:
+        return self.cursor().executescript(script)
 
     def commit(self) -> None:
         with self.entered():

@@ -27,7 +27,7 @@ from pytest_thinkingbox.state.values import equal
 
 _CUT_SECONDS = 10.0  # a killed process frees its locks at once; this is for threads that are inside SQLite
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
-_BROKEN = frozenset(
+_DAMAGED = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT}
 )
 
@@ -74,7 +74,7 @@ class SqliteLease:
         self._gate = Gate(file.path)
         self._judge: sqlite3.Connection | None = None
         self._after: ReadOnlyEngine | None = None
-        self._broken: SchemaDelta | None = None
+        self._damage: SchemaDelta | None = None
         self._cut = False
         self._released = False
 
@@ -107,9 +107,9 @@ class SqliteLease:
             code = error.sqlite_errorcode & 0xFF
             if code in _LOCKED:
                 return False
-            if code not in _BROKEN:
+            if code not in _DAMAGED:
                 raise InfrastructureDown(f"{self._file.path} cannot be read: {error}") from error
-            self._broken = SchemaDelta("altered", "file", "main", after=str(error))
+            self._damage = SchemaDelta("altered", "file", "main", after=str(error))
         return True
 
     def _open_judge(self) -> sqlite3.Connection:
@@ -120,26 +120,33 @@ class SqliteLease:
             isolation_level=None,
             check_same_thread=False,
         )
+        connection.text_factory = decode_text
         try:
-            connection.text_factory = decode_text
             connection.execute(f"ATTACH ? AS {REFERENCE}", (self._template.uri,))
-        except BaseException:
-            connection.close()
-            raise
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF not in _DAMAGED:
+                connection.close()
+                raise
+            # No database any more, or one in another encoding, which SQLite does not join with the seed's.
+            self._damage = SchemaDelta("altered", "file", "main", after=str(error))
         return connection
 
     def read_changes(self, *, audit: bool) -> StateDiff:
         with self._lock:
             judge = self._reader()
-            if self._broken is not None:
-                return StateDiff(schema=(self._broken,))
-            if not self._fast:
-                return self._full(judge)
-            found = self._quick(judge)
-            if audit:
-                expected = self._full(judge)
-                if found != expected:
+            if self._damage is not None:
+                return StateDiff(schema=(self._damage,))
+            try:
+                if not self._fast:
+                    return self._full(judge)
+                found = self._quick(judge)
+                if audit and found != (expected := self._full(judge)):
                     raise AuditMismatch(f"fast path: {found}\nfull comparison: {expected}")
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                    raise
+                self._damage = SchemaDelta("altered", "file", "main", after=str(error))
+                return StateDiff(schema=(self._damage,))
             return found
 
     def _quick(self, judge: sqlite3.Connection) -> StateDiff:

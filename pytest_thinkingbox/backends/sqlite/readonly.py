@@ -116,9 +116,16 @@ def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
     @event.listens_for(engine, "handle_error")
     def translate(context: ExceptionContext) -> None:
         error = context.original_exception
-        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _WRITE_CODES:
+        if isinstance(error, sqlite3.Error) and _is_refusal(error):
             raise ReadOnlyState(
                 f"a checker may only read the state that it judges; refused: {context.statement}"
             ) from error
 
     return engine
+
+
+def _is_refusal(error: sqlite3.Error) -> bool:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return False  # the driver's own, without a code of SQLite
+    # For some statements SQLite gives the authorizer's refusal the code of an ordinary error.
+    return error.sqlite_errorcode & 0xFF in _WRITE_CODES or str(error).startswith("not authorized")

@@ -14,7 +14,8 @@ _TOKENS = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?\*/ | (;)""",
     re.VERBOSE | re.DOTALL,
 )
-_BLANK = re.compile(r"(?:\s | ; | --[^\n]*(?:\n|\Z) | /\*.*?(?:\*/|\Z))*\Z", re.VERBOSE | re.DOTALL)
+# What may stand before a statement; a comment that is never closed goes on to the end.
+_LEAD = re.compile(r"(?: \s | ; | --[^\n]* | /\*(?>.*?\*/) | /\*(?!.*?\*/).* )*+", re.VERBOSE | re.DOTALL)
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
@@ -28,10 +29,10 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _numbered(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    statement = text[start:end]
-    if not _BLANK.match(statement):
-        start += len(statement) - len(statement.lstrip())
-        yield text.count("\n", 0, start) + 1, statement.strip()
+    lead = _LEAD.match(text, start, end)
+    assert lead is not None  # it may be empty
+    if lead.end() < end:
+        yield text.count("\n", 0, lead.end()) + 1, text[lead.end() : end].strip()
 
 
 def run_script(connection: sqlite3.Connection, path: Path, *, what: str) -> None:
