@@ -95,9 +95,21 @@ def test_it_plays_the_attempts_tools_over_mcp(program: Write) -> None:
 
 
 def test_t16_it_cannot_hide_that_the_infrastructure_died(program: Write) -> None:
-    spec = program(
-        MCP + "print(asyncio.run(call('book', {'guest': 'Dana'})), flush=True)\ntime.sleep(60)"
-    ).replace(" -S", "")
+    spec = program("""
+        import urllib.request
+        call = {"name": "book", "arguments": {"guest": "Dana"}}
+        request = urllib.request.Request(
+            os.environ["THINKINGBOX_MCP_URL"],
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode(),
+            {
+                "Authorization": "Bearer " + os.environ["THINKINGBOX_MCP_TOKEN"],
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+            },
+        )
+        urllib.request.urlopen(request).read()
+        time.sleep(60)
+    """)
 
     def dead(name: str, arguments: Mapping[str, Any]) -> ToolOutput:
         raise InfrastructureDown("the database died")
