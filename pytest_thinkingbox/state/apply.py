@@ -38,6 +38,6 @@ def _apply_to_table(rows: list[Row], changes: Sequence[RowChange], info: TableIn
             continue
         found = places.get(canonical_row(change.before))
         if not found:
-            raise ValueError(f"the row that {change.kind}d is not in {change.table}: {dict(change.before)!r}")
+            raise ValueError(f"the row to {change.kind} is not in {change.table}: {dict(change.before)!r}")
         result[found.pop()] = change.after
     return [row for row in result if row is not None]

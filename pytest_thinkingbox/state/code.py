@@ -10,7 +10,7 @@ from keyword import iskeyword
 from typing import Any
 from uuid import UUID
 
-from pytest_thinkingbox.state.values import canonical
+from pytest_thinkingbox.state.values import Same, canonical
 
 SHOWN = 160
 """Characters of a value that people are shown."""
@@ -32,6 +32,8 @@ def literal(value: Any) -> str:
         return f'UUID("{value}")'
     if isinstance(value, bytearray | memoryview):
         return repr(bytes(value))
+    if isinstance(value, Same):
+        return f"Same({_quoted(value.name)})"
     if type(value) is list:
         return f"[{', '.join(map(literal, value))}]"
     if type(value) is tuple:

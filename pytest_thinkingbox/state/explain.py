@@ -125,7 +125,7 @@ def _difference(difference: Difference, origins: dict[str, tuple[Any, str]]) -> 
     if isinstance(expected, Same):
         value, place = origins.get(expected.name, (None, ""))
         known = f", which is {shown(plain(value))} in {place}" if place else ""
-        yield f"{name}: not linked: expected {expected!r}{known}, {was} {shown(actual)}"
+        yield f"{name}: not linked: expected {literal(expected)}{known}, {was} {shown(actual)}"
         return
     for path, wanted, value in _leaves(expected, difference.actual):
         left, right = shown_pair(wanted, plain(value))
