@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pytest_thinkingbox.errors import ConfigurationError
@@ -12,14 +13,28 @@ if TYPE_CHECKING:
 KINDS = "openai, solution, none, mutant[:RATE], python:MODULE:FUNCTION, command:PROGRAM ARGS..."
 
 
-def make_agent(spec: str, *, model: str | None = None, base_url: str | None = None) -> Agent:
+def make_agent(
+    spec: str, *, model: str | None = None, base_url: str | None = None, concurrency: int = 8
+) -> Agent:
     """The agent that `--tb-agent` names; its module is imported only now.
 
-    `model` and `base_url` are for agents that talk to a model endpoint. Raises ConfigurationError when the
-    kind is unknown or its argument is wrong.
+    `model` and `base_url` are for agents that talk to a model endpoint, with the key in `OPENAI_API_KEY`;
+    `concurrency` is how many requests it gets at once. Raises ConfigurationError when the kind is unknown or its
+    argument is wrong.
     """
     kind, _, argument = spec.strip().partition(":")
     match kind:
+        case "openai" if not argument:
+            from pytest_thinkingbox.agents.openai import OpenAIAgent
+
+            if not model:
+                raise ConfigurationError("--tb-agent=openai needs the name of a model: --tb-model=NAME")
+            return OpenAIAgent(
+                model,
+                base_url=base_url,
+                api_key=os.environ.get("OPENAI_API_KEY"),
+                concurrency=concurrency,
+            )
         case "solution" if not argument:
             from pytest_thinkingbox.agents.solution import SolutionAgent
 

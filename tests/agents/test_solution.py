@@ -319,3 +319,10 @@ def test_an_unknown_agent_is_refused_with_the_kinds_there_are(spec: str) -> None
 def test_a_wrong_rate_of_a_mutant_is_refused(spec: str) -> None:
     with pytest.raises(ConfigurationError, match="from 0 to 1, for example mutant"):
         make_agent(spec)
+
+
+def test_the_openai_agent_needs_a_model() -> None:
+    agent = make_agent("openai", model="m-1", base_url="http://127.0.0.1:9/v1")
+    assert repr(agent) == "OpenAIAgent('m-1' at 'http://127.0.0.1:9/v1/chat/completions')"
+    with pytest.raises(ConfigurationError, match="needs the name of a model: --tb-model=NAME"):
+        make_agent("openai")
