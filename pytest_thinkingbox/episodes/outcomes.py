@@ -95,9 +95,11 @@ def judge_checker(
         return failed(unaccounted)
     if error is None:
         return passed()
-    detail = f"{type(error).__name__}: {error}"
     if asserted:
-        return failed(detail, credit=0.0 if unaccounted else credit)
+        # pytest's rewriting begins every explanation with the word.
+        reason = str(error).removeprefix("assert ") or "the checker failed without a word"
+        return failed(reason, credit=0.0 if unaccounted else credit)
+    detail = f"{type(error).__name__}: {error}"
     if isinstance(error, Invalid):
         return invalid(error.cause, detail)
     return invalid("checker", detail)

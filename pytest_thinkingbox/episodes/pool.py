@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
@@ -65,12 +65,22 @@ class EpisodePool:
     def submit(self, request: EpisodeRequest, *, alone: bool = False) -> Future[Tries]:
         """Queue an attempt. The future raises ConfigurationError, Stopped, or what the world could not be made for.
 
-        `alone` plays it while no other episode of this process does.
+        `alone` plays it at once, between `hold` and `resume`.
         """
         future: Future[Tries] = Future()
         loop = self._running_loop()
         loop.call_soon_threadsafe(self._start, request, alone, future)
         return future
+
+    def hold(self) -> Future[None]:
+        """Start no further episode until `resume`; the future is done when none runs any more."""
+        loop = self._running_loop()
+        assert self._slots is not None
+        return asyncio.run_coroutine_threadsafe(self._slots.shut(), loop)
+
+    def resume(self) -> None:
+        assert self._slots is not None
+        asyncio.run_coroutine_threadsafe(self._slots.open(), self._running_loop())
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._closed:
@@ -125,7 +135,7 @@ class EpisodePool:
         assert self._slots is not None
         tries: Tries = []
         while True:
-            async with self._slots.exclusive() if alone else self._slots.shared():
+            async with nullcontext() if alone else self._slots.place():
                 if self.fatal is not None:
                     raise self.fatal
                 if self._stop_requested():
@@ -157,41 +167,33 @@ class EpisodePool:
 
 
 class _Slots:
-    """`limit` shared places, or one exclusive one; whoever waits for the exclusive one holds back newcomers."""
+    """`limit` places; while the door is shut nobody takes a new one."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._active = 0
-        self._exclusive = 0
+        self._shut = False
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def shared(self) -> AsyncIterator[None]:
+    async def place(self) -> AsyncIterator[None]:
         async with self._changed:
-            await self._changed.wait_for(lambda: not self._exclusive and self._active < self._limit)
+            await self._changed.wait_for(lambda: not self._shut and self._active < self._limit)
             self._active += 1
         try:
             yield
         finally:
-            await self._leave()
-
-    @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
-        self._exclusive += 1
-        try:
-            async with self._changed:
-                await self._changed.wait_for(lambda: not self._active)
-                self._active += 1
-            try:
-                yield
-            finally:
-                await self._leave()
-        finally:
-            self._exclusive -= 1
+            self._active -= 1
             await self._notify()
 
-    async def _leave(self) -> None:
-        self._active -= 1
+    async def shut(self) -> None:
+        """Let nobody in any more and wait until the last one has left."""
+        self._shut = True
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._active)
+
+    async def open(self) -> None:
+        self._shut = False
         await self._notify()
 
     async def _notify(self) -> None:

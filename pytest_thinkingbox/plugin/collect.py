@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -121,7 +121,7 @@ def _plan(item: pytest.Function) -> None:
                 "--tb-attempts repeats, and counts"
             )
     parameters = dict(item.callspec.params)
-    number, requested = parameters.pop(ATTEMPT_ARGUMENT)
+    number, requested = cast(tuple[int, int], parameters.pop(ATTEMPT_ARGUMENT))
     if item.config.stash[options_key].agent is None:
         item.add_marker(
             pytest.mark.skip(reason="nobody is to act: name a model (--tb-model) or an agent (--tb-agent)")

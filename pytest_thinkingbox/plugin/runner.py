@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -30,6 +30,9 @@ from pytest_thinkingbox.plugin.xdist import WINDOW, share
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.records.store import CampaignFolder
+
+
+T = TypeVar("T")
 
 
 class InvalidAttempt(Exception):
@@ -81,7 +84,15 @@ class Runner:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         self._start_ahead(item)
-        return (yield)
+        plan = item.stash.get(plan_key, None)
+        if plan is None or plan.task.ahead or not self._will_run(item):
+            return (yield)
+        # Its fixtures may patch the process: nothing else plays from before they start until after they end.
+        self._wait(self._pool.hold())
+        try:
+            return (yield)
+        finally:
+            self._pool.resume()
 
     def _start_ahead(self, current: pytest.Item) -> None:
         for item in self._upcoming(current):
@@ -150,7 +161,7 @@ class Runner:
         raise InvalidAttempt(f"invalid: {episode.cause}: {episode.detail}") from episode.error
 
     @staticmethod
-    def _wait(future: Future[Tries]) -> Tries:
+    def _wait(future: Future[T]) -> T:
         while True:
             try:
                 return future.result(timeout=0.5)

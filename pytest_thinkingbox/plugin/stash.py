@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    pass
+    from pytest_thinkingbox.plugin.collect import Plan
+    from pytest_thinkingbox.plugin.options import Options
+    from pytest_thinkingbox.plugin.runner import Run, Runner
 
 options_key = pytest.StashKey["Options"]()
 campaign_key = pytest.StashKey[str]()

@@ -59,7 +59,7 @@ class XdistHooks:
 
         options = config.stash[options_key]
 
-        class DeepLoadScheduling(LoadScheduling):
+        class DeepLoadScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no types
             def check_schedule(self, node: WorkerController, duration: float = 0) -> None:
                 if node.shutting_down:
                     return

@@ -1,0 +1,126 @@
+"""Options, their ini settings, and the errors that name them."""
+
+from __future__ import annotations
+
+import pytest
+
+CLOSES = """
+@shop.task("Close order 1.", solution=CLOSE_1)
+def test_close(changes):
+    assert changes == [Updated("orders", 1, status="closed")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--tb-attempts=0", "--tb-attempts: '0' must be a whole number from 1"),
+        ("--tb-attempts=many", "--tb-attempts: 'many' must be a whole number from 1"),
+        ("--tb-min-pass-rate=1.5", "--tb-min-pass-rate: '1.5' must be a number from 0 to 1"),
+        ("--tb-timeout=0", "--tb-timeout: '0' must be a number of seconds above 0"),
+        ("--tb-timeout=nan", "--tb-timeout: 'nan' must be a number of seconds above 0"),
+        ("--tb-concurrency=-1", "--tb-concurrency: '-1' must be a whole number from 1"),
+        ("--tb-retry-invalid=x", "--tb-retry-invalid: 'x' must be a whole number from 0"),
+    ],
+)
+def test_a_wrong_value_is_a_usage_error_that_names_the_option(suite, run, argument, message):
+    suite(CLOSES)
+    outcome = run(argument)
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert message in outcome.text
+
+
+def test_every_option_has_an_ini_setting_of_the_same_name(suite, run, pytester):
+    suite(CLOSES)
+    pytester.makeini("[pytest]\ntb_attempts = 3\ntb_agent = solution\ntb_seed = 7\ntb_audit = true\n")
+    outcome = run("-p", "no:asyncio", agent=None)
+    assert outcome.counts == {"passed": 3}
+    assert {one["seed"] for one in outcome.records()} == {7}
+
+
+def test_the_command_line_wins_over_the_ini_file(suite, run, pytester):
+    suite(CLOSES)
+    pytester.makeini("[pytest]\ntb_attempts = 3\n")
+    assert run("-p", "no:asyncio", "--tb-attempts=2").counts == {"passed": 2}
+
+
+def test_a_wrong_ini_value_names_the_file(suite, run, pytester):
+    suite(CLOSES)
+    pytester.makeini("[pytest]\ntb_attempts = several\n")
+    outcome = run("-p", "no:asyncio")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "tb_attempts in" in outcome.text
+    assert "tox.ini: 'several' must be a whole number from 1" in outcome.text
+
+
+def test_without_a_model_or_agent_tasks_are_skipped_and_one_line_says_so(suite, run):
+    suite(CLOSES + "\ndef test_ordinary():\n    pass\n")
+    outcome = run(agent=None)
+    assert outcome.status == 0
+    assert outcome.counts == {"passed": 1, "skipped": 1}
+    assert outcome.text.count("thinkingbox: 1 task skipped, nobody is to act") == 1
+    assert outcome.records() == []
+
+
+@pytest.mark.parametrize("argument", ["--tb-attempts=20", "--tb-min-pass-rate=0.5"])
+@pytest.mark.parametrize("lost", [[], ["--tb-model="]])
+def test_t55_a_campaign_without_a_model_is_a_usage_error(suite, run, argument, lost):
+    suite(CLOSES)
+    outcome = run(argument, *lost, agent=None)
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "nobody is to act" in outcome.text
+    assert "--tb-model" in outcome.text
+
+
+def test_the_openai_agent_needs_a_model(suite, run):
+    suite(CLOSES)
+    outcome = run(agent="openai")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "--tb-agent=openai needs a model: name it with --tb-model" in outcome.text
+
+
+@pytest.mark.parametrize("xdist", [[], ["-n2"]])
+def test_an_unknown_agent_is_a_usage_error_before_anything_runs(suite, run, xdist):
+    suite(CLOSES)
+    outcome = run("--tb-attempts=5", *xdist, agent="wizard")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "wizard" in outcome.text
+    assert "solution" in outcome.text
+
+
+def test_an_unknown_backend_is_a_usage_error(suite, run):
+    suite(CLOSES)
+    outcome = run("--tb-backend=abacus")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "abacus" in outcome.text
+
+
+def test_t50_reruns_in_addopts_are_a_usage_error(suite, run, pytester):
+    pytest.importorskip("pytest_rerunfailures", reason="runs in the job with many plugins")
+    suite(CLOSES)
+    pytester.makeini("[pytest]\naddopts = --reruns 2 -p no:asyncio\n")
+    outcome = run()
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "--reruns would repeat an attempt until it passes" in outcome.text
+
+
+def test_setup_only_is_refused_because_it_would_pay_for_nothing(suite, run):
+    suite(CLOSES)
+    outcome = run("--setup-only")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "use --setup-plan" in outcome.text
+
+
+def test_setup_plan_plays_no_episode(suite, run):
+    suite(CLOSES)
+    outcome = run("--setup-plan", "--tb-attempts=2")
+    assert outcome.records() == []
+    assert "SETUP    F attempt" in outcome.text or "_thinkingbox_attempt" in outcome.text
+
+
+def test_help_lists_every_option(pytester):
+    text = pytester.runpytest_inprocess("--help").stdout.str()
+    for option in ("attempts", "agent", "model", "base-url", "backend", "concurrency", "retry-invalid", "timeout"):
+        assert f"--tb-{option}" in text
+    for option in ("dir", "seed", "audit", "min-pass-rate", "user-model"):
+        assert f"--tb-{option}" in text
