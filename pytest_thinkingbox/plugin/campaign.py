@@ -54,7 +54,7 @@ class Campaign:
         if kind == "skipped":
             self._skipped.add(report.nodeid)
         elif kind is None and report.failed:
-            if report.when == "???":  # xdist's report of a worker that died in this test
+            if str(report.when) == "???":  # xdist's report of a worker that died in this test
                 self._crashed[report.nodeid] = str(report.longrepr)
             else:
                 self._ordinary_failures.add(report.nodeid)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.plugin.runner import Run, Runner
 
-options_key = pytest.StashKey["Options"]()
-campaign_key = pytest.StashKey[str]()
-plan_key = pytest.StashKey["Plan"]()
-run_key = pytest.StashKey["Run"]()
-runner_key = pytest.StashKey["Runner"]()
+options_key: pytest.StashKey[Options] = pytest.StashKey()
+campaign_key: pytest.StashKey[str] = pytest.StashKey()
+plan_key: pytest.StashKey[Plan] = pytest.StashKey()
+run_key: pytest.StashKey[Run] = pytest.StashKey()
+runner_key: pytest.StashKey[Runner] = pytest.StashKey()
