@@ -45,7 +45,9 @@ def these_tasks(*, tasks: Sequence[TaskCounts], level: float = 0.95) -> Interval
     smoothed = (passed + 0.5) / (valid + 1)
     mean = smoothed.mean()
     variance = (smoothed * (1 - smoothed) / valid).sum() / len(counted) ** 2
-    effective = mean * (1 - mean) / variance
+    # Rates measured from few attempts differ by chance alone, which looks like unequal difficulty: taken out.
+    by_chance = (1 - 1 / len(counted)) * (1 / (valid + 1)).mean()
+    effective = mean * (1 - mean) / variance * (1 - by_chance)
     return jeffreys(passed=float((passed / valid).mean() * effective), valid=float(effective), level=level)
 
 
