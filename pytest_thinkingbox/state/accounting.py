@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
@@ -40,12 +40,12 @@ class Accounted(Sequence[ItemT], ABC, Generic[ItemT, ExpectationT]):
     accepts: ClassVar[tuple[type, ...]]
     """The classes of expectations."""
 
-    __slots__ = ("_accounted", "_items", "_taken")
+    __slots__ = ("_accounted", "_items", "_left")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, items: Sequence[ItemT]) -> None:
         self._items = tuple(items)
-        self._taken: set[int] = set()
+        self._left = list(range(len(self._items)))  # what no take and no ignore took out of comparisons
         self._accounted: set[int] = set()
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Accounted(Sequence[ItemT], ABC, Generic[ItemT, ExpectationT]):
     def __eq__(self, other: object) -> bool:
         equal = self._equals(other)
         if equal:
-            self._accounted.update(self._rest())
+            self._accounted.update(self._left)
         return equal
 
     def __ne__(self, other: object) -> bool:
@@ -109,8 +109,7 @@ class Accounted(Sequence[ItemT], ABC, Generic[ItemT, ExpectationT]):
                 lines = [f"{len(found)} {self.noun}s are {expectation!r}: name what tells them apart"]
                 lines += [f"    {self.describe(self._items[at])}" for at in found[:_LISTED]]
                 raise AssertionError("\n".join(lines))
-        self._taken.add(found[0])
-        self._accounted.add(found[0])
+        self._take(found[:1])
         return first
 
     def unaccounted(self) -> list[ItemT]:
@@ -122,17 +121,19 @@ class Accounted(Sequence[ItemT], ABC, Generic[ItemT, ExpectationT]):
         return list(self._items)
 
     def __len__(self) -> int:
-        return len(self._rest())
+        return len(self._left)
 
     def __iter__(self) -> Iterator[ItemT]:
-        return iter([self._items[at] for at in self._rest()])
+        return iter([self._items[at] for at in self._left])
 
     @overload
     def __getitem__(self, index: int) -> ItemT: ...
     @overload
     def __getitem__(self, index: slice) -> list[ItemT]: ...
     def __getitem__(self, index: int | slice) -> ItemT | list[ItemT]:
-        return list(self)[index]
+        if isinstance(index, slice):
+            return [self._items[at] for at in self._left[index]]
+        return self._items[self._left[index]]
 
     def __contains__(self, expectation: object) -> bool:
         return self.count(expectation) > 0
@@ -153,11 +154,13 @@ class Accounted(Sequence[ItemT], ABC, Generic[ItemT, ExpectationT]):
     def __repr__(self) -> str:
         return f"[{', '.join(self.describe(item) for item in self)}]"
 
-    def _rest(self) -> list[int]:
-        return [at for at in range(len(self._items)) if at not in self._taken]
+    def _take(self, places: Iterable[int]) -> None:
+        taken = set(places)
+        self._accounted |= taken
+        self._left = [at for at in self._left if at not in taken]
 
     def _fitting(self, expectation: ExpectationT) -> list[int]:
-        return [at for at in self._rest() if self.fits(expectation, self._items[at]) is not None]
+        return [at for at in self._left if self.fits(expectation, self._items[at]) is not None]
 
     def _equals(self, other: object) -> bool:
         expected = self._expectations(other)
@@ -199,7 +202,7 @@ class Accounted(Sequence[ItemT], ABC, Generic[ItemT, ExpectationT]):
     def _there_is(self) -> list[str]:
         items = list(self)
         if not items:
-            return [f"there is no {self.noun} left" if self._taken else f"there is no {self.noun}"]
+            return [f"there is no {self.noun} left" if self._items else f"there is no {self.noun}"]
         lines = ["there is:", *(f"    {self.describe(item)}" for item in items[:_LISTED])]
         if len(items) > _LISTED:
             lines.append(f"    ... and {len(items) - _LISTED:,} more")

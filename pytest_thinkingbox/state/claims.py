@@ -43,10 +43,11 @@ class Changes(Accounted[Change, Expectation]):
                 raise TypeError(f"ignore: {table!r} must be the name of a table")
             self.book.check_table(table)
         self.ignored.update(dict.fromkeys(tables))
-        for at, change in enumerate(self._items):
-            if isinstance(change, RowChange) and change.table in tables:
-                self._taken.add(at)
-                self._accounted.add(at)
+        self._take(
+            at
+            for at, change in enumerate(self._items)
+            if isinstance(change, RowChange) and change.table in tables
+        )
 
     def unaccounted_schema(self) -> list[SchemaDelta]:
         """The changes of the schema that nobody accounted for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from pytest_thinkingbox.state.expect import ANY_KEY, Inserted, Mail, SchemaChang
 from pytest_thinkingbox.state.fits import Difference
 from pytest_thinkingbox.state.model import RowChange, SchemaDelta
 from pytest_thinkingbox.state.outbox import Outbox
-from pytest_thinkingbox.state.values import Same, matches
+from pytest_thinkingbox.state.values import Same, matches, parse_json
 
 _LISTED = 20  # items of one kind that an explanation lists
 _PASTED = 50  # items of code to paste
@@ -31,11 +30,15 @@ def explain_comparison(op: str, left: object, right: object) -> list[str] | None
         return [f"{_short(other)} {op} {claims.noun}s", *_listed("there is", map(claims.describe, claims))]
     if op not in ("==", "!="):
         return None
-    comparison = claims.compare(other)
-    if comparison.holds:
-        head = f"the {claims.noun}s are exactly what was expected"
-        return [head, *_listed("there is", map(claims.describe, claims))]
-    return _explain_mismatch(claims, comparison)
+    there_is = _listed("there is", map(claims.describe, claims))
+    try:
+        comparison = claims.compare(other)
+        if comparison.holds:
+            return [f"the {claims.noun}s are exactly what was expected", *there_is]
+        return _explain_mismatch(claims, comparison)
+    except Exception as error:  # noqa: BLE001 - an object that stands for a value may raise anything, and words
+        # about a comparison that was decided must not change what it decided
+        return [f"the {claims.noun}s are not compared further: {_short(error)} was raised", *there_is]
 
 
 def explain_unaccounted(changes: Changes, outbox: Outbox) -> str:
@@ -146,8 +149,8 @@ def _leaves(expected: Any, actual: Any, path: str = "") -> Iterator[tuple[str, A
     """Where two JSON values or arrays differ, or the two themselves."""
     if isinstance(actual, str) and isinstance(expected, dict | list):
         try:
-            actual = json.loads(actual)
-        except (ValueError, RecursionError):
+            actual = parse_json(actual)
+        except ValueError:
             yield path, expected, actual
             return
     if isinstance(expected, dict) and isinstance(actual, dict):

@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_thinkingbox.state.values import Same, canonical, decode, encode, equal, matches, order_key
+from pytest_thinkingbox.state.values import (
+    DEEPEST,
+    Same,
+    canonical,
+    decode,
+    encode,
+    equal,
+    matches,
+    order_key,
+    parse_json,
+)
 from tests.state.strategies import PROPERTY, VALUES
 
 NAN = float("nan")
@@ -168,6 +178,19 @@ def test_json_is_compared_as_json_even_where_the_database_keeps_it_as_text(
     expected: Any, actual: Any, same: bool
 ) -> None:
     assert matches(expected, actual) is same
+
+
+def test_json_that_is_nested_too_deeply_stays_text() -> None:
+    assert parse_json("[" * DEEPEST + "]" * DEEPEST)
+    with pytest.raises(ValueError, match="nested more than 100 levels deep"):
+        parse_json('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1))
+    assert parse_json("[" + "[]," * 500 + '"' + "[" * 500 + '\\"[" ]')[-1] == "[" * 500 + '"['
+
+
+def test_values_of_the_deepest_json_can_be_compared_and_recorded() -> None:
+    value = parse_json('{"a":[' * 50 + "1" + "]}" * 50)
+    assert canonical(value) == canonical(decode(encode(value)))
+    assert matches(value, value)
 
 
 def test_an_object_with_an_eq_of_its_own_is_asked() -> None:
