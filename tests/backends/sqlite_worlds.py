@@ -214,8 +214,11 @@ def execute_all(connection: sqlite3.Connection, statements: Iterable[Write]) -> 
     for sql, parameters in statements:
         try:
             connection.execute(sql, parameters)
-        except (sqlite3.IntegrityError, OverflowError):
+        except sqlite3.IntegrityError:
             continue
+        except sqlite3.OperationalError as error:
+            if "full" not in str(error):  # AUTOINCREMENT after the highest rowid there is
+                raise
 
 
 @st.composite

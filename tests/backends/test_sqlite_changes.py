@@ -382,7 +382,8 @@ def test_a_file_that_was_replaced_by_another_is_read_as_it_is(backend: SqliteBac
     connection.execute("DELETE FROM rooms")
     connection.commit()
     connection.close()
-    os.replace(tmp_path / "copy", path)
+    shutil.copyfile(tmp_path / "copy", f"{path}.new")
+    os.replace(f"{path}.new", path)
     lease.cut()
     assert [change.table for change in lease.read_changes(audit=True).rows] == ["rooms"]
 

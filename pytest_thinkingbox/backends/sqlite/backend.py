@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import sqlite3
-import tempfile
 import threading
 from pathlib import Path
 
 from pytest_thinkingbox.backends.sqlite.build import content_hash, load_schema, publish, run_source
 from pytest_thinkingbox.backends.sqlite.catalog import read_catalog
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
+from pytest_thinkingbox.backends.sqlite.files import unlink_database
 from pytest_thinkingbox.backends.sqlite.lease import SqliteLease, Template, reading_uri
-from pytest_thinkingbox.backends.sqlite.place import CopiedFile
 from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
+from pytest_thinkingbox.backends.sqlite.store import Store
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -29,8 +28,7 @@ class SqliteBackend:
 
     def __init__(self, *, label: str, directory: Path | None = None, fast: bool = True) -> None:
         self._fast = fast
-        self._folder = Path(tempfile.mkdtemp(prefix=f"thinkingbox-{label}-", dir=directory)).resolve()
-        self._numbers = itertools.count(1)
+        self._store = Store(label=label, directory=directory, fast=fast)
         self._lock = threading.Lock()
         self._locks: dict[tuple[Environment, str | None], threading.Lock] = {}
         self._templates: dict[tuple[Environment, str | None], Template] = {}
@@ -43,7 +41,7 @@ class SqliteBackend:
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> SqliteLease:
         template = self._template(environment, start)
         try:
-            file = CopiedFile(template.path, self._folder / f"attempt-{next(self._numbers)}.sqlite")
+            file = self._store.take(template.path, template.size)
         except OSError as error:
             raise InfrastructureDown(f"no database for {attempt_id}: {error}") from error
         lease = SqliteLease(template=template, file=file, fast=self._fast, on_release=self._leases.discard)
@@ -73,8 +71,8 @@ class SqliteBackend:
         for lease in list(self._leases):
             lease.release()
         for template in self._templates.values():
-            template.before.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+            template.close()
+        self._store.close()
 
     def _template(self, environment: Environment, start: StartState | None) -> Template:
         """The file of seed + start, made by the first who asks while the others wait."""
@@ -87,9 +85,8 @@ class SqliteBackend:
             return self._templates[key]
 
     def _build(self, environment: Environment, start: StartState | None) -> Template:
-        number = next(self._numbers)
-        building = self._folder / f"build-{number}.sqlite"
-        template = self._folder / f"template-{number}.sqlite"
+        building = self._store.new_path("build")
+        template = self._store.new_path("template")
         database = environment.database
         if start is None:
             load_schema(building, database.schema)
@@ -100,8 +97,7 @@ class SqliteBackend:
             building.chmod(0o600)
             run_source(building, start.run, start.parameters, what="start", foreign_keys=True)
         publish(building, template)
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{building}{suffix}").unlink(missing_ok=True)
+        unlink_database(building)
         return self._describe(environment, template)
 
     def _describe(self, environment: Environment, path: Path) -> Template:

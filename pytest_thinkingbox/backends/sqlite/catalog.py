@@ -36,14 +36,14 @@ class Table:
     """One table that rows can be read from.
 
     `decoders` belong to `info.columns`, one each. `exact_key` says that the key tells every two rows apart, byte
-    for byte: no part of it may be NULL, and none is compared by a collation other than BINARY. `has_rowid` is
-    false for WITHOUT ROWID and virtual tables.
+    for byte: no part of it may be NULL, and none is compared by a collation other than BINARY. `rowid` is a name
+    for the rowid, None where there is none (WITHOUT ROWID, virtual tables) or columns took all its names.
     """
 
     info: TableInfo
     decoders: tuple[Decoder | None, ...]
     exact_key: bool
-    has_rowid: bool
+    rowid: str | None
     virtual: bool
 
 
@@ -151,6 +151,11 @@ def _read_table(
         ),
         decoders=tuple(types.get(fold(row[1])) or decoder_of_declaration(row[2]) for row in columns),
         exact_key=exact,
-        has_rowid=not without_rowid and not virtual,
+        rowid=None if without_rowid or virtual else _rowid_name(columns, key[0] if alias else None),
         virtual=virtual,
     )
+
+
+def _rowid_name(columns: list[tuple[Any, ...]], alias: str | None) -> str | None:
+    taken = {fold(row[1]) for row in columns}
+    return alias or next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)

@@ -35,7 +35,8 @@ def read_diff(connection: sqlite3.Connection, reference: Catalog, find: FindCand
     for folded, before in reference.tables.items():
         after = final.tables.get(folded)
         if after is not None:
-            comparison = comparison_of(before, after)
+            same = reference.objects["table", folded].sql == final.objects["table", folded].sql
+            comparison = comparison_of(before, after, same_definition=same)
             if comparison.columns:
                 rows.extend(net_changes(comparison, find(connection, comparison)))
     return StateDiff(rows=tuple(rows), schema=schema_deltas(reference, final))
@@ -90,7 +91,7 @@ def full_candidates(connection: sqlite3.Connection, comparison: Comparison) -> C
         )
     candidates = _multiset_difference(connection, comparison)
     if comparison.key:
-        _complete_null_keys(connection, comparison, candidates)
+        complete_null_keys(connection, comparison, candidates)
     return candidates
 
 
@@ -123,7 +124,7 @@ def _multiset_difference(connection: sqlite3.Connection, comparison: Comparison)
     )
 
 
-def _complete_null_keys(
+def complete_null_keys(
     connection: sqlite3.Connection, comparison: Comparison, candidates: Candidates
 ) -> None:
     """Outside INTEGER PRIMARY KEY and WITHOUT ROWID, SQLite allows NULL in a primary key, as often as you like."""

@@ -15,16 +15,25 @@ from sqlalchemy import Connection, Engine
 
 from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.backends.sqlite.catalog import Catalog, fold, quote
-from pytest_thinkingbox.backends.sqlite.compare import REFERENCE, final_catalog, full_candidates, read_diff
+from pytest_thinkingbox.backends.sqlite.compare import (
+    REFERENCE,
+    FindCandidates,
+    final_catalog,
+    full_candidates,
+    read_diff,
+)
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.backends.sqlite.gate import Gate
 from pytest_thinkingbox.backends.sqlite.net import decode_row
-from pytest_thinkingbox.backends.sqlite.place import CopiedFile
+from pytest_thinkingbox.backends.sqlite.pages import PageMap
+from pytest_thinkingbox.backends.sqlite.place import AttemptFile
+from pytest_thinkingbox.backends.sqlite.quick import PageCandidates, join_candidates
 from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
 from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
 from pytest_thinkingbox.state.model import Rules, SchemaDelta, StateDiff
 from pytest_thinkingbox.state.values import equal
 
+_MANY_PAGES = 5_000  # from here on reading whole tables costs less
 _CUT_SECONDS = 10.0  # a killed process frees its locks at once; this is for threads that are inside SQLite
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 _DAMAGED = frozenset(
@@ -43,10 +52,22 @@ class Template:
     size: int
     digest: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
+    _map: PageMap | None = None
 
     @property
     def uri(self) -> str:
         return reading_uri(self.path)
+
+    def page_map(self) -> PageMap:
+        with self.lock:
+            if self._map is None:
+                self._map = PageMap(self.path, self.uri)
+            return self._map
+
+    def close(self) -> None:
+        self.before.close()
+        if self._map is not None:
+            self._map.close()
 
 
 def reading_uri(path: Path) -> str:
@@ -62,7 +83,7 @@ class SqliteLease:
     """
 
     def __init__(
-        self, *, template: Template, file: CopiedFile, fast: bool, on_release: Callable[[SqliteLease], None]
+        self, *, template: Template, file: AttemptFile, fast: bool, on_release: Callable[[SqliteLease], None]
     ) -> None:
         self.url = f"sqlite:///{file.path}"
         self.rules = template.rules
@@ -152,7 +173,15 @@ class SqliteLease:
     def _quick(self, judge: sqlite3.Connection) -> StateDiff:
         if self._file.untouched():
             return StateDiff()
-        return self._full(judge)
+        find: FindCandidates = join_candidates
+        page_map = self._template.page_map()
+        (page_size,) = judge.execute("PRAGMA main.page_size").fetchone()
+        if page_size == page_map.page_size and not page_map.auto_vacuum:
+            (count,) = judge.execute("PRAGMA main.page_count").fetchone()
+            final = self._file.final_pages(page_map, count)
+            if final is not None and len(final.changed) <= _MANY_PAGES:
+                find = PageCandidates(judge, page_map, final)
+        return read_diff(judge, self._template.catalog, find)
 
     def _full(self, judge: sqlite3.Connection) -> StateDiff:
         return read_diff(judge, self._template.catalog, full_candidates)

@@ -30,7 +30,8 @@ class Candidates:
 class Comparison:
     """How one table is compared: `columns` are those that it had before and has after, in the seed's order.
 
-    `key` are positions in `columns`; it is empty unless both states define the same primary key.
+    `key` are positions in `columns`; it is empty unless both states define the same primary key. With
+    `same_definition` even the text of CREATE TABLE is the same.
     """
 
     table: str
@@ -39,13 +40,14 @@ class Comparison:
     decoders: tuple[Decoder | None, ...]
     before: Table
     after: Table
+    same_definition: bool
 
     @property
     def exact_key(self) -> bool:
         return bool(self.key) and self.before.exact_key and self.after.exact_key
 
 
-def comparison_of(before: Table, after: Table) -> Comparison:
+def comparison_of(before: Table, after: Table, *, same_definition: bool) -> Comparison:
     """How to compare a table that both states have; a column that only one of them has is left to the schema."""
     kept = {fold(name) for name in after.info.columns}
     positions = [index for index, name in enumerate(before.info.columns) if fold(name) in kept]
@@ -58,6 +60,7 @@ def comparison_of(before: Table, after: Table) -> Comparison:
         decoders=tuple(before.decoders[index] for index in positions),
         before=before,
         after=after,
+        same_definition=same_definition,
     )
 
 
