@@ -35,7 +35,7 @@ def diff_rows(before: Iterable[Row], after: Iterable[Row], info: TableInfo) -> l
     changes: list[RowChange] = []
     for group, rows in old.items():
         others = new.get(group, [])
-        if info.key and len(rows) == len(others) == 1:
+        if len(rows) == len(others) == 1:
             if changed_columns(rows[0], others[0]):
                 changes.append(RowChange("update", info.name, key_of(rows[0], info), rows[0], others[0]))
             continue
