@@ -22,7 +22,7 @@ GOAL_RATIO = 4.0
 
 def main() -> int:
     options = parser(__doc__ or "").parse_args()
-    times, repeats = (50, 2) if options.quick else (200, 5)
+    times, repeats = (100, 2) if options.quick else (300, 5)
     with tempfile.TemporaryDirectory(prefix="benchmark-") as name:
         folder = Path(name)
         measured = [_once(folder, times) for _ in range(repeats)]

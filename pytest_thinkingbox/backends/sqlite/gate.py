@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 from sqlalchemy.pool import QueuePool
+
+from pytest_thinkingbox.backends.sqlite import engines
 
 _ENDED = "the attempt has ended: its database can no longer be used"
 
@@ -37,15 +39,14 @@ class Gate:
             if self.closed:
                 raise sqlite3.OperationalError(_ENDED)
             connection = GatedConnection(self, self._path)
+            engines.writing().set_up(connection)
             self._connections.append(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = OFF")  # the file outlives nothing but this process
         return connection
 
     def engine(self) -> Engine:
-        return create_engine(
-            f"sqlite:///{self._path}", creator=self.connect, poolclass=QueuePool, max_overflow=-1
-        )
+        return engines.writing().engine(self.connect, url=f"sqlite:///{self._path}", pool=QueuePool)
 
     def shut(self, *, seconds: float) -> bool:
         """End all connections; False if one is still inside SQLite after that time (it ends when it comes out)."""

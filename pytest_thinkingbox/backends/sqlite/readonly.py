@@ -6,10 +6,11 @@ import sqlite3
 import threading
 from collections.abc import Callable
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.pool import NullPool
 
+from pytest_thinkingbox.backends.sqlite import engines
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.errors import ReadOnlyState
 
@@ -93,6 +94,8 @@ class ReadOnlyEngine:
         connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False, isolation_level=None)
         connection.text_factory = decode_text
         connection.execute("PRAGMA query_only = ON")
+        engines.reading().set_up(connection)
+        connection.set_authorizer(_authorize)
         with self._lock:
             self._open.append(connection)
         return connection
@@ -106,12 +109,7 @@ class ReadOnlyEngine:
 
 
 def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-
-    # After SQLAlchemy's own set-up of the connection, which creates functions and sets pragmas.
-    @event.listens_for(engine, "connect")
-    def protect(connection: sqlite3.Connection, _record: object) -> None:
-        connection.set_authorizer(_authorize)
+    engine = engines.reading().engine(connect, url="sqlite://", pool=NullPool)
 
     @event.listens_for(engine, "handle_error")
     def translate(context: ExceptionContext) -> None:
