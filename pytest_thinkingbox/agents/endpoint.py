@@ -1,0 +1,205 @@
+"""One model endpoint: its connections, its queue, its retries. Knows HTTP, but not what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+import httpx
+
+from pytest_thinkingbox.agents.provider_errors import ErrorReply, read_error
+from pytest_thinkingbox.agents.transport import StackedTransport
+from pytest_thinkingbox.agents.wire import NoReply
+from pytest_thinkingbox.errors import ConfigurationError, ProviderDown
+
+T = TypeVar("T")
+
+RETRIES = 6
+LONGEST_BACKOFF = 60.0  # seconds
+LONGEST_RETRY_AFTER = 120.0  # seconds; an endpoint that asks for more gets this, and then counts as down
+CONNECT_SECONDS = 10.0
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Rejected(Exception):
+    """The endpoint answered with an error that the same request would meet again."""
+
+    def __init__(self, reply: ErrorReply, location: str = "") -> None:
+        super().__init__(str(reply))
+        self.reply = reply
+        self.location = location
+
+
+class Endpoint:
+    """Where models are asked, at most `concurrency` at once; further requests queue.
+
+    `base_url` is what an OpenAI client takes, up to and without `/chat/completions`; a query stays behind it.
+    `seconds` is how long one request may take, `retries` how often it is sent again, `backoff` the longest wait
+    before the first repetition (the next ones double). The key is in no text that leaves this object.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        concurrency: int = 8,
+        seconds: float = 600.0,
+        retries: int = RETRIES,
+        backoff: float = 1.0,
+    ) -> None:
+        self._key = _checked_key(api_key)
+        self._address = _checked_url(base_url)
+        self.url = str(self._address)
+        self.concurrency = concurrency
+        self.answered: set[str] = set()
+        """The models that have answered here; what fails later is no mistake of the configuration."""
+        self._seconds = seconds
+        self._retries = retries
+        self._backoff = backoff
+        self._places = asyncio.Semaphore(concurrency)
+        self._client: httpx.AsyncClient | None = None
+        self._random = random.Random()
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.url!r})"
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self._key)
+
+    def redact(self, text: str) -> str:
+        """`text` without the key."""
+        return text.replace(self._key, "[hidden]") if len(self._key) >= 4 else text
+
+    async def ask(self, body: bytes, read: Callable[[bytes, str], T]) -> tuple[T, float]:
+        """What `read(body, content type)` makes of the answer, and how many seconds the answer took.
+
+        Waiting, failed requests and backoff are not in these seconds. `read` raises NoReply for a body that is no
+        reply. Raises Rejected for errors that repeating does not mend, ProviderDown when all retries are used up.
+        """
+        failure = ""
+        for sent in range(self._retries + 1):
+            async with self._places:
+                started = time.monotonic()
+                try:
+                    async with asyncio.timeout(self._seconds):
+                        response = await self._post(body)
+                    if response.is_success:
+                        return read(response.content, response.headers.get("content-type", "")), (
+                            time.monotonic() - started
+                        )
+                except TimeoutError:
+                    failure, wait = f"no answer within {self._seconds:g} s", None
+                except httpx.RequestError as error:
+                    failure, wait = f"{type(error).__name__}: {error}", None
+                except NoReply as problem:
+                    failure, wait = str(problem), None
+                    if problem.error is not None and not problem.error.retriable:
+                        raise Rejected(problem.error) from None
+                else:
+                    reply = self._error(response)
+                    if not reply.retriable:
+                        raise Rejected(reply, response.headers.get("location", ""))
+                    failure, wait = f"status {reply}", retry_after(response.headers, datetime.now(UTC))
+            if sent < self._retries:
+                await asyncio.sleep(self._delay(sent, wait))
+        raise ProviderDown(
+            self.redact(f"{self.url} failed {self._retries + 1} times; the last time: {failure}")
+        )
+
+    def _error(self, response: httpx.Response) -> ErrorReply:
+        return read_error(response.status_code, self.redact(response.text).encode("utf-8", "replace"))
+
+    def _delay(self, sent: int, wait: float | None) -> float:
+        """Full jitter; on top of it what the endpoint asked for, so that not all come back at once."""
+        if wait is not None:
+            return min(wait, LONGEST_RETRY_AFTER) + self._random.uniform(0, self._backoff)
+        return self._random.uniform(0, min(LONGEST_BACKOFF, self._backoff * 2**sent))
+
+    async def _post(self, body: bytes) -> httpx.Response:
+        client = self._client
+        if client is None:
+            client = self._client = self._new_client()
+        return await client.send(client.build_request("POST", self._address, content=body))
+
+    def _new_client(self) -> httpx.AsyncClient:
+        headers = {"content-type": "application/json", "user-agent": "pytest-thinkingbox"}
+        if self._key:
+            azure = self._address.host.endswith(".azure.com")
+            headers["api-key" if azure else "authorization"] = self._key if azure else f"Bearer {self._key}"
+        # How long a request may take in all is limited in `ask`.
+        timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
+        if _needs_proxy(self._address):
+            limits = httpx.Limits(
+                max_connections=self.concurrency, max_keepalive_connections=self.concurrency
+            )
+            return httpx.AsyncClient(headers=headers, timeout=timeout, limits=limits)
+        secure = self._address.scheme == "https"
+        transport = StackedTransport(
+            ssl_context=httpx.create_ssl_context() if secure else None, connect_seconds=CONNECT_SECONDS
+        )
+        return httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait as the endpoint asks for, None when it does not: milliseconds, seconds or an HTTP date."""
+    milliseconds = headers.get("retry-after-ms", "")
+    if re.fullmatch(r"\d+(\.\d+)?", milliseconds):
+        return float(milliseconds) / 1000
+    text = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - now).total_seconds())
+
+
+def _checked_url(base_url: str) -> httpx.URL:
+    way_out = "give --tb-base-url or OPENAI_BASE_URL as in http://127.0.0.1:8000/v1"
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"{base_url!r} is no URL ({error}): {way_out}") from None
+    if url.userinfo:
+        raise ConfigurationError(
+            f"the URL of the endpoint at {url.host} holds a user name or password: put the key in OPENAI_API_KEY"
+        )
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConfigurationError(f"{base_url!r} is no http:// or https:// URL: {way_out}")
+    path = url.path.rstrip("/")
+    return url if path.endswith("/chat/completions") else url.copy_with(path=f"{path}/chat/completions")
+
+
+def _checked_key(api_key: str | None) -> str:
+    key = (api_key or "").strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigurationError(
+            "the API key holds characters that no key has (a space, a line break, a letter beyond ASCII): "
+            "check OPENAI_API_KEY"
+        )
+    return key
+
+
+def _needs_proxy(url: httpx.URL) -> bool:
+    """Whether the environment names a proxy for this URL; loopback addresses are never reached through one."""
+    if url.host in _LOOPBACK:
+        return False
+    proxies = urllib.request.getproxies()
+    return bool(proxies.get(url.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(url.host)
