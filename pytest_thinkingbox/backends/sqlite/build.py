@@ -126,13 +126,13 @@ def publish(built: Path, template: Path) -> None:
     template.chmod(0o444)
 
 
-def content_hash(path: Path, catalog: Catalog, volatile: frozenset[tuple[str, str]]) -> str:
+def content_hash(uri: str, catalog: Catalog, volatile: frozenset[tuple[str, str]]) -> str:
     """SHA-256 of schema and rows, whatever their order in the file. `volatile` (table, column) values are left out."""
     digest = hashlib.sha256()
     for kind, name, sql in sorted((one.type, one.name, one.sql or "") for one in catalog.objects.values()):
         digest.update(repr((kind, name, sql)).encode("utf-8", "surrogateescape"))
     digest.update(repr(sorted(catalog.pragmas.items())).encode())
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    connection = sqlite3.connect(uri, uri=True)
     connection.text_factory = decode_text
     try:
         for table in sorted(catalog.tables.values(), key=lambda table: table.info.name):

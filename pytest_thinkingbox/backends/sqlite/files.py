@@ -54,6 +54,28 @@ def clone_content(source: int, target: int) -> bool:
     return True
 
 
+def make_file(source: Path, path: Path, *, clone: bool) -> int:
+    """Create a file with the content of another; the descriptor that it was written through."""
+    given = open_file(source, os.O_RDONLY)
+    try:
+        made = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        try:
+            if not clone or not clone_content(given, made):
+                copy_content(given, made)
+        except BaseException:
+            os.close(made)
+            os.unlink(path)
+            raise
+        return made
+    finally:
+        os.close(given)
+
+
+def clone_file(source: Path, path: Path) -> None:
+    """A clone where the file system can, else a copy."""
+    os.close(make_file(source, path, clone=True))
+
+
 def used_by_nobody_else(path: Path) -> bool:
     """Whether no process, this one included, has the file open for writing; False where nobody can tell.
 

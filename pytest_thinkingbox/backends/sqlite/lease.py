@@ -6,32 +6,27 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
 
 from pytest_thinkingbox.backends.base import AuditMismatch
-from pytest_thinkingbox.backends.sqlite.catalog import Catalog, fold, quote
 from pytest_thinkingbox.backends.sqlite.compare import (
     REFERENCE,
     FindCandidates,
-    final_catalog,
     full_candidates,
     read_diff,
 )
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.backends.sqlite.gate import Gate
-from pytest_thinkingbox.backends.sqlite.net import decode_row
-from pytest_thinkingbox.backends.sqlite.pages import PageMap
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile
 from pytest_thinkingbox.backends.sqlite.quick import PageCandidates, join_candidates
 from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
-from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
-from pytest_thinkingbox.state.model import Rules, SchemaDelta, StateDiff
-from pytest_thinkingbox.state.values import equal
+from pytest_thinkingbox.backends.sqlite.rows import read_rows
+from pytest_thinkingbox.backends.sqlite.template import Template
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.state.model import SchemaDelta, StateDiff
 
 _MANY_PAGES = 5_000  # from here on reading whole tables costs less
 _CUT_SECONDS = 10.0  # a killed process frees its locks at once; this is for threads that are inside SQLite
@@ -39,40 +34,6 @@ _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_
 _DAMAGED = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT}
 )
-
-
-@dataclass(slots=True, kw_only=True)
-class Template:
-    """Seed + start as a file that is never written again, and what is known about it."""
-
-    path: Path
-    catalog: Catalog
-    rules: Rules
-    before: ReadOnlyEngine
-    size: int
-    digest: str | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    _map: PageMap | None = None
-
-    @property
-    def uri(self) -> str:
-        return reading_uri(self.path)
-
-    def page_map(self) -> PageMap:
-        with self.lock:
-            if self._map is None:
-                self._map = PageMap(self.path, self.uri)
-            return self._map
-
-    def close(self) -> None:
-        self.before.close()
-        if self._map is not None:
-            self._map.close()
-
-
-def reading_uri(path: Path) -> str:
-    """For a file that nobody writes any more: no locks are taken."""
-    return f"{path.as_uri()}?mode=ro&immutable=1"
 
 
 class SqliteLease:
@@ -87,7 +48,7 @@ class SqliteLease:
     ) -> None:
         self.url = f"sqlite:///{file.path}"
         self.rules = template.rules
-        self._template = template
+        self.template = template
         self._file = file
         self._fast = fast
         self._on_release = on_release
@@ -143,7 +104,7 @@ class SqliteLease:
         )
         connection.text_factory = decode_text
         try:
-            connection.execute(f"ATTACH ? AS {REFERENCE}", (self._template.uri,))
+            connection.execute(f"ATTACH ? AS {REFERENCE}", (self.template.uri,))
         except sqlite3.Error as error:
             if error.sqlite_errorcode & 0xFF not in _DAMAGED:
                 connection.close()
@@ -174,42 +135,22 @@ class SqliteLease:
         if self._file.untouched():
             return StateDiff()
         find: FindCandidates = join_candidates
-        page_map = self._template.page_map()
+        page_map = self.template.page_map()
         (page_size,) = judge.execute("PRAGMA main.page_size").fetchone()
         if page_size == page_map.page_size and not page_map.auto_vacuum:
             (count,) = judge.execute("PRAGMA main.page_count").fetchone()
             final = self._file.final_pages(page_map, count)
             if final is not None and len(final.changed) <= _MANY_PAGES:
                 find = PageCandidates(judge, page_map, final)
-        return read_diff(judge, self._template.catalog, find)
+        return read_diff(judge, self.template.catalog, find)
 
     def _full(self, judge: sqlite3.Connection) -> StateDiff:
-        return read_diff(judge, self._template.catalog, full_candidates)
+        return read_diff(judge, self.template.catalog, full_candidates)
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Rows of the final state, decoded; `where` compares as `state.values` does."""
         with self._lock:
-            judge = self._reader()
-            found = final_catalog(judge, self._template.catalog).tables.get(fold(table))
-            if found is None:
-                known = ", ".join(sorted(self.rules.tables))
-                raise UnknownName(f"{table!r} is no table of the final state; the seed has: {known}")
-            known_table = self._template.catalog.tables.get(fold(table))
-            columns = found.info.columns
-            names = {fold(name): name for name in columns}
-            for column in where:
-                if fold(column) not in names:
-                    raise UnknownName(
-                        f"{found.info.name} has no column {column!r}; it has: {', '.join(columns)}"
-                    )
-            decoders = found.decoders
-            if known_table is not None and known_table.info.columns == columns:
-                decoders = known_table.decoders
-            wanted = {names[fold(column)]: value for column, value in where.items()}
-            listed = ", ".join(quote(name) for name in columns)
-            raw = judge.execute(f"SELECT {listed} FROM main.{quote(found.info.name)}").fetchall()
-            rows = [decode_row(columns, decoders, row) for row in raw]
-            return [row for row in rows if all(equal(row[name], value) for name, value in wanted.items())]
+            return read_rows(self._reader(), self.template.catalog, table, where)
 
     def _reader(self) -> sqlite3.Connection:
         if self._released:
@@ -226,7 +167,7 @@ class SqliteLease:
             return self._after.engine.connect()
 
     def connect_before(self) -> Connection:
-        return self._template.before.engine.connect()
+        return self.template.before.engine.connect()
 
     def alive(self) -> bool:
         return True

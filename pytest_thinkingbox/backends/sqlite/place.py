@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pytest_thinkingbox.backends.sqlite.files import (
-    clone_content,
-    copy_content,
-    open_file,
+    make_file,
     read_at,
     unlink_database,
     used_by_nobody_else,
@@ -80,19 +78,8 @@ class CopiedFile:
         self.path = path
         self._on_close = on_close
         self._wal: WalView | None = None
-        self._descriptor = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-        try:
-            source = open_file(template, os.O_RDONLY)
-            try:
-                if not clone or not clone_content(source, self._descriptor):
-                    copy_content(source, self._descriptor)
-            finally:
-                os.close(source)
-            self._header = read_at(self._descriptor, 100, 0)
-        except BaseException:
-            self.discard()
-            self.close()
-            raise
+        self._descriptor = make_file(template, path, clone=clone)
+        self._header = read_at(self._descriptor, 100, 0)
 
     def untouched(self) -> bool:
         # Every transaction counts up the change counter in the header, a switch to WAL mode included.
@@ -115,7 +102,7 @@ class CopiedFile:
         if not self._in_place():
             return None
         if read_at(self._descriptor, 1, 19) == b"\2" or os.path.exists(f"{self.path}-wal"):
-            self._wal = _read_wal(self.path, page_map)
+            self._wal = self._wal or _read_wal(self.path, page_map)
             if self._wal is None:
                 return None
         changed = differing(page_map, self._descriptor, os.fstat(self._descriptor).st_size)
@@ -149,17 +136,9 @@ class OverlayBase:
     was. Only for a local file system of Linux.
     """
 
-    def __init__(self, template: Path, path: Path) -> None:
+    def __init__(self, template: Path, path: Path, *, clone: bool) -> None:
         self.path = path
-        source = open_file(template, os.O_RDONLY)
-        try:
-            target = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            try:
-                copy_content(source, target)
-            finally:
-                os.close(target)
-        finally:
-            os.close(source)
+        os.close(make_file(template, path, clone=clone))
         connection = sqlite3.connect(path, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = OFF")
@@ -234,7 +213,7 @@ class OverlayFile:
     def final_pages(self, page_map: PageMap, count: int) -> FinalPages | None:
         if not self._guarded():
             return None
-        self._wal = _read_wal(self.path, page_map)
+        self._wal = self._wal or _read_wal(self.path, page_map)
         if self._wal is None:
             return None
         return _Pages(

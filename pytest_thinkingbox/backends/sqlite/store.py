@@ -54,15 +54,28 @@ class Store:
         self._said: set[str] = set()
         self._closed = False
 
+    @property
+    def template_budget(self) -> int:
+        """Bytes that templates may take; they lie on disk, beside the budget of attempts."""
+        return self._disk.budget
+
+    def forget(self, template: Path) -> None:
+        """Remove idle bases of a template that goes."""
+        with self._changed:
+            for base, area, size in self._idle.pop(template, ()):
+                base.remove()
+                area.used -= size
+
     def new_path(self, kind: str) -> Path:
         return self.folder / f"{kind}-{next(self._numbers)}.sqlite"
 
     def take(self, template: Path, size: int) -> AttemptFile:
         """A file for one attempt that starts as the template. Raises OSError when there is no room."""
-        if self._can_clone(template):
-            return CopiedFile(template, self.new_path("attempt"), clone=True, on_close=lambda: None)
+        clone = self._can_clone(template)
         if self._fast and size >= _OVERLAY_FROM and sys.platform == "linux":
-            return self._overlay(template, size)
+            return self._overlay(template, 0 if clone else size, clone=clone)
+        if clone:
+            return CopiedFile(template, self.new_path("attempt"), clone=True, on_close=lambda: None)
         _, area = self._room(size, None)
         try:
             return CopiedFile(
@@ -94,7 +107,7 @@ class Store:
                 trial.unlink()
         return self._clones
 
-    def _overlay(self, template: Path, size: int) -> AttemptFile:
+    def _overlay(self, template: Path, size: int, *, clone: bool) -> AttemptFile:
         base, area = self._room(size, template)
 
         def give_back(same: OverlayBase | None) -> None:
@@ -106,7 +119,7 @@ class Store:
             self._free(area, size)
 
         try:
-            base = base or OverlayBase(template, self._path(area, "base"))
+            base = base or OverlayBase(template, self._path(area, "base"), clone=clone)
         except BaseException:
             self._free(area, size)
             raise
@@ -128,7 +141,7 @@ class Store:
                 if template is not None and self._idle.get(template):
                     base, area, _ = self._idle[template].pop()
                     return base, area
-                found = self._fitting(size)
+                found = self._fitting(size) if size else self._disk  # clones share what they do not change
                 if found is None and self._evict():
                     continue
                 if found is None and (self._disk.used == 0 or time.monotonic() >= deadline):
