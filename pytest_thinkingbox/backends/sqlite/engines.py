@@ -45,8 +45,8 @@ class Kind:
         self._compiled: LRUCache[Any, Any] = LRUCache(_STATEMENTS)
         self._model = _Dialect(isolation_level=isolation_level)
         self._set_up: Callable[[Any], None] = self._model.on_connect()
-        memory = Engine(NullPool(lambda: sqlite3.connect(":memory:")), self._model, make_url("sqlite://"))
-        with memory.connect() as connection:
+        connect: Connect = lambda: sqlite3.connect(":memory:")  # noqa: E731
+        with Engine(NullPool(connect), self._model, make_url("sqlite://")).connect() as connection:
             self._model.initialize(connection)
 
     def engine(self, connect: Connect, *, url: str, pool: type[NullPool] | type[QueuePool]) -> Engine:
