@@ -1,0 +1,87 @@
+"""Every page does what it says: its files are written, its commands run, its output compared."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_thinkingbox.plugin.options import _SETTINGS
+from tests.pages import Reader, blocks_of
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+TEXTS = [README, *PAGES, *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"))]
+_LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
+
+
+@pytest.fixture
+def reader(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    return Reader(pytester, monkeypatch)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
+    """Pages lean on the example of the README."""
+    reader.write_files(README)
+    reader.follow(page)
+
+
+def test_the_pages_show_commands_to_be_tried() -> None:
+    commands = {page.name for page in PAGES for block in blocks_of(page) if block.language == "console"}
+    assert {"writing-tasks.md", "outcomes.md", "agents.md", "records.md", "options.md"} <= commands
+
+
+def test_nothing_passes_a_task_of_the_guide_without_doing_it(reader: Reader) -> None:
+    reader.follow(ROOT / "docs" / "writing-tasks.md")
+    assert reader.attempts("--tb-agent=none") == {"failed": 8}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
+def test_links_lead_to_files(text: Path) -> None:
+    targets = [link for link in _LINK.findall(text.read_text("utf-8")) if "://" not in link]
+    assert [link for link in targets if not (text.parent / link).exists()] == []
+
+
+def test_every_option_is_explained_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(--tb-[a-z-]+)(?:=[A-Z]+)?` \| (.*?) \|", _options(), re.MULTILINE))
+    options = {f"--tb-{one.name.replace('_', '-')}": one.default for one in _SETTINGS}
+    assert rows.keys() == options.keys() | {"--tb-audit"}
+    for name, default in options.items():
+        if default is not None:
+            assert rows[name].strip("`") == str(default)
+
+
+def test_the_page_names_the_option_by_which_its_value_is_called() -> None:
+    shown = dict(re.findall(r"^\| `(--tb-[a-z-]+)=([A-Z]+)`", _options(), re.MULTILINE))
+    assert shown == {f"--tb-{one.name.replace('_', '-')}": one.metavar for one in _SETTINGS}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
+def test_no_page_names_an_option_that_is_not_there(text: Path) -> None:
+    named = set(re.findall(r"--tb-[a-z-]+", text.read_text("utf-8")))
+    assert named <= {f"--tb-{one.name.replace('_', '-')}" for one in _SETTINGS} | {"--tb-audit"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--tb-agent=solution", "--tb-min-pass-rate=1"], 0),
+        (["--tb-agent=none", "--tb-min-pass-rate=0.01"], 1),
+        (["--tb-attempts=20", "--tb-model=", "--tb-min-pass-rate=0.8", "--tb-concurrency=16"], 4),
+    ],
+    ids=["solution", "none", "lost model"],
+)
+def test_the_jobs_for_ci_end_as_they_say(
+    arguments: list[str], status: int, reader: Reader, pytester: pytest.Pytester
+) -> None:
+    reader.write_files(README)
+    assert pytester.runpytest_inprocess(*arguments).ret == status
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8").replace('"${{ vars.TB_MODEL }}"', "")
+    assert [argument for argument in arguments if argument not in page] == []
+
+
+def _options() -> str:
+    return (ROOT / "docs" / "options.md").read_text("utf-8")
