@@ -81,6 +81,7 @@ def judge_checker(
     error: BaseException | None,
     *,
     asserted: bool,
+    explanation: str = "",
     unaccounted: str,
     schema_unaccounted: bool,
     credit: float,
@@ -88,8 +89,9 @@ def judge_checker(
     """What the end of a checker means.
 
     `error` is what it raised, None when it returned; `asserted` says that `error` is an assertion or a call of
-    `pytest.fail`; `unaccounted` describes what changed unasked, "" when nothing did; `schema_unaccounted` says
-    that part of it is the schema - then the agent has failed even if the checker tripped over it.
+    `pytest.fail`; `explanation` is why its comparison failed, in full; `unaccounted` describes what changed
+    unasked, "" when nothing did; `schema_unaccounted` says that part of it is the schema - then the agent has
+    failed even if the checker tripped over it.
     """
     if unaccounted and (error is None or (schema_unaccounted and not isinstance(error, Invalid))):
         return failed(unaccounted)
@@ -97,7 +99,7 @@ def judge_checker(
         return passed()
     if asserted:
         # pytest's rewriting begins every explanation with the word.
-        reason = str(error).removeprefix("assert ") or "the checker failed without a word"
+        reason = explanation or str(error).removeprefix("assert ") or "the checker failed without a word"
         return failed(reason, credit=0.0 if unaccounted else credit)
     detail = f"{type(error).__name__}: {error}"
     if isinstance(error, Invalid):

@@ -27,6 +27,7 @@ class Counts:
     running: int = 0
     done: int = 0
     invalid: int = 0
+    tokens: int | None = 0  # of all roles; None once an endpoint did not say
 
 
 class Stopped(Exception):
@@ -148,10 +149,20 @@ class EpisodePool:
                 finally:
                     self.counts.running -= 1
             tries.append(episode)
+            self._count_tokens(episode)
             if not episode.again or len(tries) > self._retry_invalid:
                 self.counts.done += 1
                 self.counts.invalid += episode.cause is not None
                 return tries
+
+    def _count_tokens(self, episode: Episode) -> None:
+        for usage in episode.conversation.usage.values():
+            if not usage.requests:
+                continue
+            if self.counts.tokens is None or usage.input_tokens is None or usage.output_tokens is None:
+                self.counts.tokens = None
+            else:
+                self.counts.tokens += usage.input_tokens + usage.output_tokens
 
     def close(self) -> None:
         """Cancel what runs, close what is open, end the thread. Safe to call twice."""

@@ -12,7 +12,7 @@ from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
 from pytest_thinkingbox.plugin.collect import Collection
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, outbox
 from pytest_thinkingbox.plugin.options import add_options, resolve
-from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key
+from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers, worker_input
 
 if TYPE_CHECKING:
@@ -71,10 +71,15 @@ def _make_runner(session: pytest.Session) -> Runner:
     return make_runner(session)
 
 
-def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> list[str] | None:
     # Whoever compares changes or mails has loaded the module that explains them.
     explain = sys.modules.get("pytest_thinkingbox.state.explain")
     explained: list[str] | None = None if explain is None else explain.explain_comparison(op, left, right)
+    runner = config.stash.get(runner_key, None)
+    if explained is not None and runner is not None:
+        runner.explained(explained)
     return explained
 
 

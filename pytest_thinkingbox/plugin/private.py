@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -26,6 +27,28 @@ def xfail_of(item: pytest.Item) -> tuple[bool, bool, bool]:
 def hide_failure_text(report: pytest.TestReport) -> None:
     """Keep this report out of the FAILURES and ERRORS sections; counts and the short summary still have it."""
     report._pdbshown = True  # type: ignore[attr-defined]
+
+
+def is_on_terminal(config: pytest.Config) -> bool:
+    """Whether a person watches; stdout itself cannot tell, it is captured."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    return reporter is not None and bool(reporter.isatty())
+
+
+def uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
+    """While this is open, what is written reaches the terminal and not the captured output of the running test."""
+    manager: Any = config.pluginmanager.get_plugin("capturemanager")
+    context: AbstractContextManager[None] = (
+        nullcontext() if manager is None else manager.global_and_fixture_disabled()
+    )
+    return context
+
+
+def column_of_progress(config: pytest.Config) -> int:
+    """In which column, from 0, pytest's progress line ends."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    column: int = 0 if reporter is None else reporter._width_of_current_line
+    return column
 
 
 def capture_handlers(config: pytest.Config) -> list[logging.Handler]:

@@ -21,6 +21,7 @@ from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.campaign import NODE, ROW
 from pytest_thinkingbox.plugin.collect import Plan
+from pytest_thinkingbox.plugin.live import LiveLine
 from pytest_thinkingbox.plugin.record import record_of
 from pytest_thinkingbox.plugin.requests import request_of
 from pytest_thinkingbox.plugin.stash import plan_key, run_key
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+_SHOWN_BY_PYTEST = 8
+"""Lines of an explanation that pytest shows without -vv."""
 
 
 class InvalidAttempt(Exception):
@@ -49,6 +53,7 @@ class Run:
     attempt: Attempt | None = None
     in_call: bool = False
     subtest_errors: list[BaseException] = field(default_factory=list)
+    explanation: list[str] = field(default_factory=list)
     verdict: Verdict | None = None
     xfail: bool = False
     xfail_strict: bool = False
@@ -75,8 +80,12 @@ class Runner:
         self._stop = stop
         self._window = WINDOW * share(options.concurrency, session.config)
         self._waiting = 0
+        self._called: Run | None = None
         self._position = {item: index for index, item in enumerate(session.items)}
         self._queue = private.worker_queue(session.config)
+        self._live = LiveLine(
+            session.config, pool.counts, total=sum(plan_key in item.stash for item in session.items)
+        )
         self._log_filter = _NoEpisodes()
         for handler in private.capture_handlers(session.config):
             handler.addFilter(self._log_filter)
@@ -160,14 +169,19 @@ class Runner:
         run.verdict = invalid(episode.cause, episode.detail)
         raise InvalidAttempt(f"invalid: {episode.cause}: {episode.detail}") from episode.error
 
-    @staticmethod
-    def _wait(future: Future[T]) -> T:
-        while True:
-            try:
-                return future.result(timeout=0.5)
-            except NotYet:
-                if future.done():
-                    raise
+    def _wait(self, future: Future[T]) -> T:
+        """The future's result; in short waits, so that Ctrl-C gets through."""
+        self._live.begin()
+        try:
+            while True:
+                try:
+                    return future.result(timeout=0.25)
+                except NotYet:
+                    if future.done():
+                        raise
+                    self._live.update()
+        finally:
+            self._live.end()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -177,6 +191,7 @@ class Runner:
         error: BaseException | None = None
         result = None
         run.in_call = True
+        self._called = run
         try:
             result = yield
         except (KeyboardInterrupt, pytest.exit.Exception):
@@ -185,6 +200,7 @@ class Runner:
             error = raised
         finally:
             run.in_call = False
+            self._called = None
         run.verdict = self._judge(run, error)
         if error is None and run.verdict.outcome == "failed" and not run.subtest_errors:
             pytest.fail(run.verdict.detail, pytrace=False)
@@ -194,6 +210,11 @@ class Runner:
             raise error
         return result
 
+    def explained(self, lines: list[str]) -> None:
+        """Remember why a comparison failed: pytest cuts its own text to a few lines."""
+        if self._called is not None:
+            self._called.explanation = lines
+
     def _judge(self, run: Run, error: BaseException | None) -> Verdict:
         assert run.attempt is not None
         task = run.plan.task
@@ -201,8 +222,10 @@ class Runner:
         decisive = error or next(iter(broken or run.subtest_errors), None)
         if isinstance(decisive, pytest.fail.Exception) and _never_ran(run.plan.function, decisive):
             return invalid("checker", str(decisive))
+        explanation = "\n".join(run.explanation)
         verdict = judge_checker(
             decisive,
+            explanation=explanation if explanation[:200] in str(decisive) else "",
             asserted=decisive is not None and _asserted(decisive),
             unaccounted=attempts.unaccounted(run.attempt) if task.strict else "",
             schema_unaccounted=task.strict and bool(run.attempt.changes.unaccounted_schema()),
@@ -251,13 +274,15 @@ class Runner:
     def _after_call(self, run: Run, error: BaseException | None, report: pytest.TestReport) -> None:
         if run.verdict is None:
             return
+        if run.verdict.outcome == "failed" and len(run.explanation) > _SHOWN_BY_PYTEST:
+            report.sections.append(("thinkingbox comparison, whole", run.verdict.detail))
         if run.verdict.outcome == "invalid":
             _make_error(report, run.verdict)
         elif error is None and report.failed and run.xfail_strict:
             # Strict is judged per task, over all its attempts; one attempt that passed proves nothing.
             report.outcome = "passed"
             report.longrepr = None
-            report.wasxfail = "strict, judged over all attempts"  # type: ignore[attr-defined]
+            report.wasxfail = "strict, judged over all attempts"
 
     def _finish(self, item: pytest.Item, run: Run, report: pytest.TestReport) -> None:
         if run.attempt is not None:
