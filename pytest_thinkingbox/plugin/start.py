@@ -37,7 +37,9 @@ def make_runner(session: pytest.Session) -> Runner:
 
     def make_world() -> World:
         assert options.agent is not None
-        agent = make_agent(options.agent, model=options.model, base_url=options.base_url)
+        agent = make_agent(
+            options.agent, model=options.model, base_url=options.base_url, concurrency=concurrency
+        )
         return World(
             backend=make_backend(options.backend, label=name),
             agent=agent,
