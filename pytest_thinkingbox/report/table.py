@@ -12,7 +12,7 @@ from pytest_thinkingbox.report.text import bar, cut, escape, pad, percent, short
 from pytest_thinkingbox.stats.counts import TaskCounts
 
 _BAR = 10
-_CAUSES = 3  # lines of causes below a task; the rest is counted
+_CAUSES = 3  # reasons below a task, of failures and of invalid attempts each; the rest is counted
 
 
 def task_table(
@@ -33,6 +33,10 @@ def task_table(
         for task in group:
             lines.append(_row(task, names[task], columns, figures, paint))
             lines += _causes(of_task.get(task.task, []), width, paint)
+            if _is_suspect(task, of_task.get(task.task, []), tasks):
+                lines.append(
+                    paint.yellow("      every try broke while other tasks ran: suspected agent-caused")
+                )
     return lines
 
 
@@ -58,11 +62,24 @@ def _row(task: TaskCounts, name: str, columns: int, figures: int, paint: Paint) 
     return f"{text} {color(bar(share, _BAR))} {percent(share):>7}{note}"
 
 
+def _is_suspect(task: TaskCounts, rows: Sequence[AttemptRow], tasks: Sequence[TaskCounts]) -> bool:
+    """Whether it looks as if the agent itself brings the infrastructure down."""
+    others_ran = any(other.valid for other in tasks)
+    return (
+        task.is_invalid and others_ran and bool(rows) and all(row.cause == "infrastructure" for row in rows)
+    )
+
+
 def _causes(rows: Sequence[AttemptRow], width: int, paint: Paint) -> list[str]:
-    found = [*failure_causes(rows), *invalid_causes(rows)]
     lines = [
-        paint.dim(cut(f"    {f'{number}x':>4} {escape(reason)}", width)) for number, reason in found[:_CAUSES]
+        *_counted(failure_causes(rows), "failed for other reasons"),
+        *_counted(invalid_causes(rows), "invalid for other reasons"),
     ]
+    return [paint.dim(cut(line, width)) for line in lines]
+
+
+def _counted(found: Sequence[tuple[int, str]], others: str) -> list[str]:
+    lines = [f"    {f'{number}x':>4} {escape(reason)}" for number, reason in found[:_CAUSES]]
     if rest := sum(number for number, _ in found[_CAUSES:]):
-        lines.append(paint.dim(f"    {f'{rest}x':>4} other reasons"))
+        lines.append(f"    {f'{rest}x':>4} {others}")
     return lines

@@ -25,7 +25,8 @@ from pytest_thinkingbox.stats.suite import (
 from pytest_thinkingbox.stats.verdict import Verdict
 
 _LABEL = 10  # columns of the labels on the left
-_TAG_MINIMUM = 10  # tasks that a tag needs before it gets more than counts
+_NARROWEST = 60  # columns below which the table would not say anything any more
+_FEWEST = 10  # tasks below which nothing is said about new tasks, and a tag gets counts only
 _LISTED = 5  # names in a list before the rest is only counted
 
 
@@ -39,6 +40,7 @@ def summary_lines(
     color: bool = False,
 ) -> list[str]:
     """The lines, without line ends; with ANSI colours when `color`. `folder` is where the records are."""
+    width = max(width, _NARROWEST)
     page = _Page(width, Paint(color))
     _campaign(page, info, [*verdict.tasks, *verdict.xfail_tasks])
     if verdict.tasks:
@@ -95,16 +97,12 @@ def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     over = f"mean over {len(first.values)} of {_plural(first.of, 'task')}{invalid}"
     page.entry("pass@1", f"{_share(first.mean)} ({over})")
     page.entry("", f"{total.passed}/{total.valid} passed, {_valid(total)}")
-    intervals = [
-        f"{_range(interval)} {name}"
-        for name, interval in (
-            ("these tasks", these_tasks(tasks=tasks)),
-            ("new tasks like these", new_tasks(values=first.values)),
-        )
-        if interval is not None
-    ]
-    if intervals:
-        page.entry("", f"95 % interval: {', '.join(intervals)}")
+    found = {"these tasks": these_tasks(tasks=tasks)}
+    if len(first.values) >= _FEWEST:
+        found["new tasks like these"] = new_tasks(values=first.values)
+    for name, interval in found.items():
+        if interval is not None:
+            page.entry("", f"{_range(interval)} with 95 % for {name}")
     _by_k(page, tasks)
     _observed(page, tasks)
     _no_change(page, tasks)
@@ -190,13 +188,13 @@ def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     for name, group in zip(names, groups.values(), strict=True):
         total = pooled(tasks=group)
         line = f"{pad(name, column)}  {len(group):>5}  {f'{total.passed}/{total.valid}':>12}"
-        if len(group) >= _TAG_MINIMUM:
+        if len(group) >= _FEWEST:
             figure = mean_pass_at_k(tasks=group, k=1)
             interval = new_tasks(values=figure.values)
             line += f"  {_share(figure.mean):>7}  {_range(interval) if interval else ''}"
         page.lines.append(line.rstrip())
-    if any(len(group) < _TAG_MINIMUM for group in groups.values()):
-        page.lines.append(page.paint.dim(f"tags with fewer than {_TAG_MINIMUM} tasks: counts only"))
+    if any(len(group) < _FEWEST for group in groups.values()):
+        page.lines.append(page.paint.dim(f"tags with fewer than {_FEWEST} tasks: counts only"))
 
 
 def _cost(page: _Page, rows: Sequence[AttemptRow]) -> None:
@@ -208,7 +206,7 @@ def _cost(page: _Page, rows: Sequence[AttemptRow]) -> None:
         again = sum(row.tries - 1 for row in rows)
         text = f"{seconds:,.1f} s in {_plural(len(rows), 'attempt')}, {seconds / len(rows):.2f} s each"
         text += f", {_plural(calls, 'tool call')}"
-        page.entry("time", text + (f", {again} invalid tries played again" if again else ""))
+        page.entry("time", text + (f", {again} tries played again" if again else ""))
 
 
 def _verdict(page: _Page, verdict: Verdict) -> None:

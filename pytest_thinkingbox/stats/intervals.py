@@ -55,9 +55,9 @@ def new_tasks(*, values: Sequence[float], level: float = 0.95) -> Interval | Non
     """Percentile bootstrap of a mean over tasks, for new tasks like these; `values` holds one figure per task.
 
     Whole tasks are drawn, since attempts of one task are not independent. The same values always give the
-    same interval. None with fewer than two tasks.
+    same interval. None when all values are equal: such tasks do not show how much others would differ.
     """
-    if len(values) < 2:
+    if len(set(values)) < 2:
         return None
     figures = np.asarray(values, dtype=float)
     random = np.random.default_rng(0)

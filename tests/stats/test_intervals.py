@@ -84,5 +84,6 @@ def test_the_bootstrap_gives_the_same_interval_each_time() -> None:
     assert new_tasks(values=values) == new_tasks(values=values)
 
 
-def test_one_task_says_nothing_about_new_ones() -> None:
+def test_tasks_that_do_not_differ_say_nothing_about_new_ones() -> None:
     assert new_tasks(values=[0.5]) is None
+    assert new_tasks(values=[1.0] * 15) is None

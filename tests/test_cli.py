@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_thinkingbox.cli import main
+from pytest_thinkingbox.records.store import CampaignFolder
+from tests.records.builders import TASK, info, record
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> CampaignFolder:
+    folder = CampaignFolder.create(
+        tmp_path / ".thinkingbox" / "one", info(tasks={TASK: 2}, min_pass_rate=0.5)
+    )
+    folder.append(record(requested=2))
+    folder.append(record("failed", attempt=2, requested=2, detail="assert 1 == 2 \ud800", response="שלום"))
+    return folder
+
+
+def test_report_prints_the_summary(campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(campaign.path)]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"test_refund +1/2 #####\.\.\.\.\. +50 %", text)
+    assert "gate      pass rate >= 0.5: holds: 0.500 (1/2 passed, 2 of 2 valid)" in text
+
+
+def test_a_folder_of_campaigns_means_the_latest(
+    campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(campaign.path.parent)]) == 0
+    assert "1/2" in capsys.readouterr().out
+
+
+def test_t42_a_report_works_from_what_a_killed_run_left(
+    campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = campaign.records_path.read_bytes()
+    campaign.records_path.write_bytes(stored[:-20])
+    assert main(["report", str(campaign.path)]) == 0
+    assert re.search(r"test_refund +1/1 ##########   100 % 1 not run", capsys.readouterr().out)
+
+
+def test_show_prints_one_attempt(campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(campaign.path), "test_refund[try2]"]) == 0
+    assert "  failed\n    assert 1 == 2 \\ud800" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "nowhere"], "thinkingbox: nowhere: neither a campaign nor a folder of campaigns"),
+        (["show", "DIR", "test_x[try1]"], "there is no attempt 'test_x[try1]'"),
+    ],
+)
+def test_what_is_not_there_is_an_error_without_a_traceback(
+    campaign: CampaignFolder, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main([str(campaign.path) if one == "DIR" else one for one in arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_colour_only_when_asked_for_or_on_a_terminal(
+    campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["report", str(campaign.path)])
+    assert "\x1b" not in capsys.readouterr().out
+    main(["report", str(campaign.path), "--color=yes"])
+    assert "\x1b[32m" in capsys.readouterr().out
+
+
+def test_the_command_works_where_the_terminal_speaks_ascii_only(campaign: CampaignFolder) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest_thinkingbox.cli", "show", str(campaign.path), "test_refund[try2]"],
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys, pytest_thinkingbox.cli; print({'pydantic', 'scipy', 'pytest'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
