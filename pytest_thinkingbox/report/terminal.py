@@ -102,7 +102,7 @@ def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
         found["new tasks like these"] = new_tasks(values=first.values)
     for name, interval in found.items():
         if interval is not None:
-            page.entry("", f"{_range(interval)} with 95 % for {name}")
+            page.entry("", f"95 % interval for {name}: {_range(interval)}")
     _by_k(page, tasks)
     _observed(page, tasks)
     _no_change(page, tasks)

@@ -75,7 +75,7 @@ suites/test_hotel.py
 
 pass@1    62.5 % (mean over 2 of 2 tasks)
           5/8 passed, 8 of 8 valid
-          33.2-85.9 % with 95 % for these tasks
+          95 % interval for these tasks: 34.4-85.2 %
 
 k                 1        2        4
 pass@k       62.5 %   75.0 %  100.0 %
@@ -116,7 +116,7 @@ def test_t2_a_task_without_a_valid_attempt_is_marked_and_told_apart_from_a_faile
 def test_t2_when_all_tasks_are_invalid_every_figure_is_not_available() -> None:
     text = summary(task("test_broken", "iiii"))
     assert "pass@1    n/a (mean over 0 of 1 task, 1 INVALID)" in text
-    assert "with 95 %" not in text
+    assert "interval" not in text
     assert re.search(r"pass@k +n/a +n/a +n/a\n", text)
 
 
@@ -189,7 +189,7 @@ def test_a_tag_of_ten_tasks_has_a_rate_and_an_interval_and_one_of_nine_has_not()
     text = summary(*many)
     assert re.search(r"^nine +9 +9/18$", text, re.MULTILINE)
     assert re.search(r"^ten +10 +11/20 +55\.0 % +50\.0-65\.0 %$", text, re.MULTILINE)
-    assert "50.0-65.0 % with 95 % for new tasks like these" in text
+    assert "95 % interval for new tasks like these: 50.0-65.0 %" in text
 
 
 def test_unknown_tokens_are_not_available_and_never_nothing() -> None:
