@@ -36,8 +36,8 @@ def test_t5_parametrized_cases_are_tasks_of_their_own(suite, run):
     assert outcome.status == 1
     assert outcome.counts == {"passed": 4, "failed": 4}
     assert [(one["task"], one["attempt"], one["outcome"]) for one in outcome.records()] == [
-        *((f"test_shop.py::test_close[easy]", n, "passed") for n in (1, 2, 3, 4)),
-        *((f"test_shop.py::test_close[hard]", n, "failed") for n in (1, 2, 3, 4)),
+        *(("test_shop.py::test_close[easy]", n, "passed") for n in (1, 2, 3, 4)),
+        *(("test_shop.py::test_close[hard]", n, "failed") for n in (1, 2, 3, 4)),
     ]
 
 

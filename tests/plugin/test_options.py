@@ -120,7 +120,16 @@ def test_setup_plan_plays_no_episode(suite, run):
 
 def test_help_lists_every_option(pytester):
     text = pytester.runpytest_inprocess("--help").stdout.str()
-    for option in ("attempts", "agent", "model", "base-url", "backend", "concurrency", "retry-invalid", "timeout"):
+    for option in (
+        "attempts",
+        "agent",
+        "model",
+        "base-url",
+        "backend",
+        "concurrency",
+        "retry-invalid",
+        "timeout",
+    ):
         assert f"--tb-{option}" in text
     for option in ("dir", "seed", "audit", "min-pass-rate", "user-model"):
         assert f"--tb-{option}" in text

@@ -116,7 +116,9 @@ def test_a_fixture_that_skips_is_a_skip_and_the_task_is_not_missing(suite, run):
 
 @pytest.mark.parametrize("xdist", [[], ["-n2"]])
 def test_t37_a_seed_that_does_not_load_stops_the_campaign(suite, run, pytester, xdist):
-    pytester.makefile(".sql", broken="INSERT INTO orders VALUES (1, 'open', 1);\nINSERT INTO nowhere VALUES (1);\n")
+    pytester.makefile(
+        ".sql", broken="INSERT INTO orders VALUES (1, 'open', 1);\nINSERT INTO nowhere VALUES (1);\n"
+    )
     suite("""
     broken = Environment(
         name="broken", database=Database(schema=metadata, seed="broken.sql"), servers=list(shop.servers), mail=False

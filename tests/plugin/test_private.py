@@ -1,0 +1,100 @@
+"""Canaries: the private names of pytest and pytest-xdist that the plugin leans on still mean what they meant."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from pytest_thinkingbox.plugin import private
+
+
+def collect(pytester, source):
+    return pytester.getitem(source)
+
+
+def test_a_skip_mark_skips(pytester):
+    assert private.is_skipped_by_mark(
+        collect(pytester, "import pytest\n@pytest.mark.skip\ndef test_func(): pass")
+    )
+
+
+def test_without_a_mark_nothing_is_skipped(pytester):
+    assert not private.is_skipped_by_mark(collect(pytester, "def test_func(): pass"))
+
+
+def test_a_false_skipif_skips_nothing(pytester):
+    item = collect(pytester, "import pytest\n@pytest.mark.skipif(False, reason='x')\ndef test_func(): pass")
+    assert not private.is_skipped_by_mark(item)
+
+
+@pytest.mark.parametrize(
+    ("mark", "expected"),
+    [
+        ("xfail(reason='x')", (True, True, False)),
+        ("xfail(reason='x', strict=True)", (True, True, True)),
+        ("xfail(reason='x', run=False)", (True, False, False)),
+        ("xfail(False, reason='x')", (False, True, False)),
+        ("usefixtures('tmp_path')", (False, True, False)),
+    ],
+)
+def test_xfail_marks_are_evaluated(pytester, mark, expected):
+    pytester.makeini("[pytest]\nxfail_strict = false\n")
+    item = collect(pytester, f"import pytest\n@pytest.mark.{mark}\ndef test_func(): pass")
+    assert private.xfail_of(item) == expected
+
+
+def test_the_log_handlers_of_pytest_are_found(request):
+    handlers = private.capture_handlers(request.config)
+    assert len(handlers) == 2
+    assert all(isinstance(one, logging.Handler) for one in handlers)
+
+
+def test_a_hidden_report_is_not_among_the_failures_but_counted(pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_thinkingbox.plugin.private import hide_failure_text
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_logreport(report):
+            if report.failed:
+                hide_failure_text(report)
+        """
+    )
+    pytester.makepyfile("def test_a():\n    assert 'a reason that would be shown' == ''\n")
+    result = pytester.runpytest_inprocess("--tb=long")
+    assert result.parseoutcomes() == {"failed": 1}
+    assert (
+        "assert 'a reason that would be shown' == ''"
+        not in result.stdout.str().partition("short test summary")[0]
+    )
+
+
+def test_the_column_of_the_progress_line_is_known(request):
+    assert private.column_of_progress(request.config) >= 0
+
+
+def test_a_worker_knows_what_is_queued(pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_thinkingbox.plugin.private import worker_queue
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            queue = worker_queue(item.config)
+            if queue is None:
+                return
+            names = [item.session.items[index].name for index in queue()]
+            expected = [] if nextitem is None else [nextitem.name]
+            assert names[:1] == expected, (names, expected)
+        """
+    )
+    pytester.makepyfile("import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_a(n): pass\n")
+    assert pytester.runpytest_inprocess("-n2").parseoutcomes() == {"passed": 8}
+
+
+def test_outside_a_worker_nothing_is_queued(request):
+    if not hasattr(request.config, "workerinput"):
+        assert private.worker_queue(request.config) is None
