@@ -31,8 +31,8 @@ class ServerContext:
 class Server:
     """One MCP server that the agent may use. Build it with one of the class methods.
 
-    Commands, environment variables and URLs may hold `{database_url}`, `{attempt_id}`, `{now}`, `{mail_host}` and
-    `{mail_port}`; each attempt gets its own values.
+    Commands, environment variables and URLs may hold `{database_url}`, `{database_path}` (the file, on the sqlite
+    backend), `{attempt_id}`, `{now}`, `{mail_host}` and `{mail_port}`; each attempt gets its own values.
     """
 
     kind: Literal["in_process", "functions", "stdio", "http"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import make_url
 
 from pytest_thinkingbox.errors import ConfigurationError
 
@@ -36,7 +39,16 @@ def fill(text: str, values: Mapping[str, str | None], *, where: str) -> str:
     return _PLACEHOLDER.sub(one, text)
 
 
+def database_file(url: str) -> str | None:
+    """The absolute path of the file that an SQLite URL names; None where the database is no file."""
+    parts = make_url(url)
+    if parts.get_backend_name() != "sqlite" or not parts.database or parts.database == ":memory:":
+        return None
+    return str(Path(parts.database).resolve())
+
+
 _MISSING = {
+    "database_path": "only a database of the sqlite backend is a file",
     "now": "give the Environment now=datetime(...)",
     "mail_host": "the Environment says mail=False",
     "mail_port": "the Environment says mail=False",

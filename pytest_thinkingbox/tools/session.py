@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from pytest_thinkingbox.tools.connection import Connection
+    from pytest_thinkingbox.tools.direct import DirectConnection
     from pytest_thinkingbox.tools.failures import DatabaseWatch
+
+    AnyConnection = Connection | DirectConnection
 
 _GRACE = 0.2  # seconds that a call may take over its limit before its thread counts as hanging
 
@@ -32,7 +35,7 @@ class Toolbox:
 
     def __init__(
         self,
-        routes: Mapping[str, tuple[Connection, Tool]],
+        routes: Mapping[str, tuple[AnyConnection, Tool]],
         *,
         limits: Limits,
         scrubber: Scrubber,
@@ -72,7 +75,7 @@ class Toolbox:
         text = self._scrub.error(output.text) if output.error else self._scrub.result(output.text)
         return ToolOutput(text, error=output.error, value=output.value)
 
-    async def _play(self, connection: Connection, tool: Tool, arguments: dict[str, Any]) -> ToolOutput:
+    async def _play(self, connection: AnyConnection, tool: Tool, arguments: dict[str, Any]) -> ToolOutput:
         from pytest_thinkingbox.tools import play
 
         if not connection.in_process:
@@ -173,6 +176,7 @@ async def open_toolbox(
     """
     from pytest_thinkingbox.tools.connect import connect
     from pytest_thinkingbox.tools.failures import DatabaseWatch
+    from pytest_thinkingbox.tools.placeholders import database_file
 
     context = ServerContext(
         engine=engine,
@@ -184,6 +188,7 @@ async def open_toolbox(
     )
     values = {
         "database_url": database_url,
+        "database_path": database_file(database_url),
         "attempt_id": attempt_id,
         "now": environment.now.isoformat() if environment.now else None,
         "mail_host": mail_host or None,
@@ -191,7 +196,7 @@ async def open_toolbox(
     }
     labels = [_label(environment, index) for index in range(len(environment.servers))]
     watch = DatabaseWatch()
-    connections: list[Connection] = []
+    connections: list[AnyConnection] = []
     scrubber = Scrubber(database_url)
     with watch.on(engine):
         try:
@@ -209,7 +214,7 @@ async def open_toolbox(
             raise failure
 
 
-async def _closed(connections: list[Connection]) -> list[BaseException]:
+async def _closed(connections: list[AnyConnection]) -> list[BaseException]:
     """Close all, also while this task is cancelled; what went wrong."""
     closing = asyncio.gather(*(one.close() for one in connections), return_exceptions=True)
     cancelled: asyncio.CancelledError | None = None
@@ -240,8 +245,8 @@ def _label(environment: Environment, index: int) -> str:
     return f"{environment.name}: servers[{index}] ({server.kind} {what})"
 
 
-def _routes(connections: list[Connection]) -> dict[str, tuple[Connection, Tool]]:
-    routes: dict[str, tuple[Connection, Tool]] = {}
+def _routes(connections: list[AnyConnection]) -> dict[str, tuple[AnyConnection, Tool]]:
+    routes: dict[str, tuple[AnyConnection, Tool]] = {}
     for connection in connections:
         for tool in connection.tools:
             if tool.name in routes:

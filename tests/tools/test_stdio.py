@@ -54,6 +54,11 @@ def test_placeholders_are_filled_in_the_command_and_the_environment(world: World
     assert variable == "[database]"
 
 
+def test_a_program_that_knows_only_files_is_told_the_path(world: World) -> None:
+    arguments = call(world, "arguments", {}, server=plain("--db-path", "{database_path}"))
+    assert json.loads(arguments.text) == ["--db-path", "[database]"]  # the agent does not see it
+
+
 def test_an_unknown_placeholder_in_a_command_names_the_server(world: World) -> None:
     with pytest.raises(
         ConfigurationError, match=r"shop: servers\[0\] \(stdio .*\): \{port\} in '--port=\{port\}'"
