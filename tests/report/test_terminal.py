@@ -92,8 +92,8 @@ tags with fewer than 10 tasks: counts only
 tokens    agent: 16 requests, 12,000 in, 160 out
 time      8.0 s in 8 attempts, 1.00 s each, 12 tool calls
 records   .thinkingbox/20260102-030405-abcdef
-gate      pass rate >= 0.5: holds: 0.625 (5/8 passed, 8 of 8 valid, mean over
-          2 tasks)"""
+gate      pass rate >= 0.5: holds: 0.625 (5/8 passed, 8 of 8 valid, mean over 2
+          tasks)"""
     )
 
 
