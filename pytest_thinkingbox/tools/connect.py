@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from typing import Any
 
@@ -19,10 +18,12 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from pytest_thinkingbox.declare import Server, ServerContext
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.tools.connection import Connection
+from pytest_thinkingbox.tools.direct import DirectConnection, is_plain, needs_no_session
 from pytest_thinkingbox.tools.failures import DatabaseWatch
 from pytest_thinkingbox.tools.functions import functions_server
 from pytest_thinkingbox.tools.placeholders import fill
 from pytest_thinkingbox.tools.processes import LastWords
+from pytest_thinkingbox.tools.quiet import no_logging_setup
 from pytest_thinkingbox.tools.scrub import Scrubber
 from pytest_thinkingbox.tools.stdio import start_slot, stdio_transport
 
@@ -35,7 +36,7 @@ def connect(
     values: Mapping[str, str | None],
     watch: DatabaseWatch,
     scrubber: Scrubber,
-) -> Connection:
+) -> Connection | DirectConnection:
     """Begin to open one attempt's session with this server.
 
     Raises ConfigurationError for wrong placeholders and for a build function that fails.
@@ -43,13 +44,15 @@ def connect(
     match server.kind:
         case "in_process" | "functions":
             build = _built(server, context, label, watch)
+            if needs_no_session(build):
+                return DirectConnection(label, build)
             return Connection(
                 label,
                 lambda: Client(build, mode=LATEST_MODERN_VERSION, cache=None),
                 in_process=True,
                 scrubber=scrubber,
                 # Through the session each tool would be serialized and validated three times over.
-                listing=build.list_tools if _is_plain(build) else None,
+                listing=build.list_tools if is_plain(build) else None,
             )
         case "stdio":
             command = [fill(part, values, where=label) for part in server.command]
@@ -66,7 +69,7 @@ def connect(
 
 
 def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWatch) -> Any:
-    with _no_logging_setup():
+    with no_logging_setup():
         if server.build is None:
             made: Any = functions_server(server.functions_, context)
         else:
@@ -86,17 +89,6 @@ def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWa
     return made
 
 
-def _is_plain(server: Any) -> bool:
-    """Whether its list of tools is what it tells a client: no middleware of the author's may change it."""
-    return isinstance(server, MCPServer) and len(server.middleware) == _own_middleware()
-
-
-@cache
-def _own_middleware() -> int:
-    with _no_logging_setup():
-        return len(MCPServer("plain").middleware)
-
-
 def _observe(server: MCPServer[Any], watch: DatabaseWatch) -> None:
     """See what tools raise before the SDK replaces it by a text without detail."""
     call_tool = server.call_tool
@@ -109,17 +101,6 @@ def _observe(server: MCPServer[Any], watch: DatabaseWatch) -> None:
             raise
 
     server.call_tool = observed  # type: ignore[method-assign]
-
-
-@contextmanager
-def _no_logging_setup() -> Iterator[None]:
-    """An MCPServer calls `logging.basicConfig`, which does nothing while the root logger has a handler."""
-    handler = logging.NullHandler()
-    logging.getLogger().addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(handler)
 
 
 @asynccontextmanager

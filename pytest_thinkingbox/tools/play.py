@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from pytest_thinkingbox.agents.base import ToolOutput
 from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.tools.direct import DirectConnection
 from pytest_thinkingbox.tools.results import render
 
 if TYPE_CHECKING:
@@ -36,18 +37,22 @@ _HTTP_CODES = (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR)
 
 
 async def play(
-    connection: Connection, tool: Tool, arguments: dict[str, Any], *, seconds: float
+    connection: Connection | DirectConnection, tool: Tool, arguments: dict[str, Any], *, seconds: float
 ) -> ToolOutput:
     """The result as text. Raises InfrastructureDown when the server or the way to it is dead."""
-    if connection.client is None or connection.lost:
-        raise InfrastructureDown(
-            f"{connection.label} is gone; {tool.name} was not called{connection.last_words()}"
-        )
     try:
-        if connection.in_process:
+        if isinstance(connection, DirectConnection):
+            result = await connection.call(tool, arguments, seconds=seconds)
+        elif connection.client is None or connection.lost:
+            raise InfrastructureDown(
+                f"{connection.label} is gone; {tool.name} was not called{connection.last_words()}"
+            )
+        elif connection.in_process:
             result = await _call_in_process(connection.client, tool, arguments, seconds)
         else:
             result = await connection.client.call_tool(tool.name, arguments, read_timeout_seconds=seconds)
+    except TimeoutError:
+        return too_late(tool, seconds)
     except MCPError as error:
         if error.code == REQUEST_TIMEOUT:
             return too_late(tool, seconds)

@@ -1,0 +1,85 @@
+"""Tools of a server object in this process, called without a session between."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any
+
+import anyio
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent, Tool
+
+from pytest_thinkingbox.tools.quiet import no_logging_setup
+
+_log = logging.getLogger(__name__)
+
+
+class DirectConnection:
+    """Looks like a session from outside. A call costs a third of one through the SDK's client and dispatcher."""
+
+    in_process = True
+    http = False
+    lost = False
+
+    def __init__(self, label: str, server: MCPServer[Any]) -> None:
+        self.label = label
+        self.tools: list[Tool] = []
+        self._server = server
+
+    async def opened(self) -> None:
+        self.tools = await self._server.list_tools()
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def last_words(self) -> str:
+        return ""
+
+    async def call(self, tool: Tool, arguments: dict[str, Any], *, seconds: float) -> CallToolResult:
+        """What the SDK's client would get. Raises TimeoutError and, as the client does, MCPError."""
+        with anyio.move_on_after(seconds) as limit:
+            result = await self._result(tool, arguments)
+        if limit.cancel_called:
+            raise TimeoutError
+        # On its way to a client it becomes JSON: a date in structured content becomes text, for example.
+        return CallToolResult.model_validate(result.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+    async def _result(self, tool: Tool, arguments: dict[str, Any]) -> Any:
+        try:
+            return await self._server.call_tool(tool.name, arguments)
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as the SDK's own handler has it
+            if not isinstance(error, ToolError) or isinstance(error, UnexpectedToolError):
+                _log.exception("tool %r raised an unexpected exception", tool.name)
+            return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+
+
+def needs_no_session(server: Any) -> bool:
+    """Whether no tool could tell: nothing of the author's runs around a call, and no tool wants to know its session."""
+    if not is_plain(server) or server.settings.lifespan is not None:
+        return False
+    handler = server._lowlevel_server.get_request_handler("tools/call")
+    return (
+        type(server)._handle_call_tool is MCPServer._handle_call_tool
+        and handler is not None
+        and handler.handler == server._handle_call_tool  # else an extension intercepts calls
+        and not any(
+            tool.context_kwarg is not None or tool.resolved_params
+            for tool in server._tool_manager.list_tools()
+        )
+    )
+
+
+def is_plain(server: Any) -> bool:
+    """Whether its list of tools is what it tells a client: no middleware of the author's may change it."""
+    return isinstance(server, MCPServer) and len(server.middleware) == _own_middleware()
+
+
+@cache
+def _own_middleware() -> int:
+    with no_logging_setup():
+        return len(MCPServer("plain").middleware)
