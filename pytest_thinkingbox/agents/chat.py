@@ -130,7 +130,7 @@ class ChatModel:
             if not self.endpoint.has_key:
                 return "No key was sent: set OPENAI_API_KEY."
             return "Check OPENAI_API_KEY: the endpoint does not accept this key."
-        if reply.about_the_model and reply.status in (400, 403, 404):
+        if reply.about_the_model:
             return "Name a model that this endpoint serves and this key may use with --tb-model."
         if reply.status == 403:
             return "The key may not do this here: check OPENAI_API_KEY and --tb-base-url."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import re
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from random import Random
 from typing import TypeVar
 
 import httpx
@@ -66,7 +66,7 @@ class Endpoint:
         self._backoff = backoff
         self._places = asyncio.Semaphore(concurrency)
         self._client: httpx.AsyncClient | None = None
-        self._random = random.Random()
+        self._random = Random()
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r})"
@@ -110,19 +110,13 @@ class Endpoint:
                         raise Rejected(reply, response.headers.get("location", ""))
                     failure, wait = f"status {reply}", retry_after(response.headers, datetime.now(UTC))
             if sent < self._retries:
-                await asyncio.sleep(self._delay(sent, wait))
+                await asyncio.sleep(delay(sent, wait, backoff=self._backoff, random=self._random))
         raise ProviderDown(
             self.redact(f"{self.url} failed {self._retries + 1} times; the last time: {failure}")
         )
 
     def _error(self, response: httpx.Response) -> ErrorReply:
         return read_error(response.status_code, self.redact(response.text).encode("utf-8", "replace"))
-
-    def _delay(self, sent: int, wait: float | None) -> float:
-        """Full jitter; on top of it what the endpoint asked for, so that not all come back at once."""
-        if wait is not None:
-            return min(wait, LONGEST_RETRY_AFTER) + self._random.uniform(0, self._backoff)
-        return self._random.uniform(0, min(LONGEST_BACKOFF, self._backoff * 2**sent))
 
     async def _post(self, body: bytes) -> httpx.Response:
         client = self._client
@@ -152,6 +146,17 @@ class Endpoint:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+
+
+def delay(repetition: int, asked: float | None, *, backoff: float, random: Random) -> float:
+    """Seconds before a repetition (0 is the first): full jitter under a bound that doubles.
+
+    What the endpoint asked for is waited for instead, and a random part of `backoff` more, so that not everybody
+    comes back at once.
+    """
+    if asked is not None:
+        return min(asked, LONGEST_RETRY_AFTER) + random.uniform(0, backoff)
+    return random.uniform(0, min(LONGEST_BACKOFF, backoff * 2**repetition))
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -55,6 +55,10 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _MODEL = re.compile(r"\bmodels?\b|\bdeployment\b", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"(?:valid|unknown|unsupported) model|model\b.{0,100}(?:not found|not exist|no access|not available)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +98,10 @@ class ErrorReply:
 
     @property
     def about_the_model(self) -> bool:
-        return self.code in ("model_not_found", "DeploymentNotFound") or bool(_MODEL.search(self.message))
+        """It does not know the model, or the key may not use it."""
+        if self.code in ("model_not_found", "DeploymentNotFound"):
+            return True
+        return bool((_MODEL if self.status in (403, 404) else _NO_MODEL).search(self.message))
 
     @property
     def retriable(self) -> bool:

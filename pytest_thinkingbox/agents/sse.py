@@ -10,7 +10,8 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def looks_like_events(body: bytes, content_type: str) -> bool:
-    return content_type.startswith("text/event-stream") or body.lstrip()[:5] in (b"data:", b"event")
+    """By its type, or by a beginning that no JSON has."""
+    return content_type.startswith("text/event-stream") or body.lstrip().startswith((b"data:", b"event:", b":"))
 
 
 def assemble(body: bytes) -> dict[str, Any]:

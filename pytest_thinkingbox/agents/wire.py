@@ -31,6 +31,8 @@ _WIRE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REJECTED_KEYS = frozenset({"$schema", "$id", "$comment", "$anchor", "$vocabulary"})
 _DATA_KEYS = frozenset({"default", "const", "enum", "examples", "example"})
 
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one for each message
+
 
 class NoReply(Exception):
     """A body that is no reply. `error` is set when it is an error that came with status 200."""
@@ -100,6 +102,7 @@ def read_answer(body: bytes, content_type: str, *, tools: Collection[str] = ()) 
     if not isinstance(message, dict):
         raise NoReply(f"its answer has no message: {_glimpse(body)}")
     finish = choice.get("finish_reason")
+    finish = finish if isinstance(finish, str) else None
     if finish in _BROKEN:
         raise NoReply(f"the endpoint gave up while it answered: finish_reason {finish!r}")
     return _answer(message, finish, reply.get("usage"), tools)
@@ -113,7 +116,7 @@ def _error_in(value: Mapping[str, Any]) -> NoReply:
     return NoReply(f"an error came in place of an answer: {read}", error=read)
 
 
-def _answer(message: dict[str, Any], finish: Any, usage: Any, tools: Collection[str]) -> Answer:
+def _answer(message: dict[str, Any], finish: str | None, usage: Any, tools: Collection[str]) -> Answer:
     text, thoughts = _texts(message.get("content"))
     stored: dict[str, Any] = {
         "role": "assistant",
@@ -270,7 +273,7 @@ def _count(holder: Any, name: str) -> int | None:
 
 def encode(value: Any) -> bytes:
     """Compact JSON in UTF-8. Halves of surrogate pairs are joined, or replaced: no endpoint takes them."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _encoder.encode(value)
     try:
         return text.encode()
     except UnicodeEncodeError:

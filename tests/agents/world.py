@@ -76,10 +76,12 @@ class Play:
     def run(self, agent: Agent, messages: Sequence[str] = ("Book a room.",)) -> list[str]:
         async def play() -> list[str]:
             replies = []
-            async with agent.open(self.task, self.request) as session:
-                for message in messages:
-                    replies.append(await session.reply(message))
-            await agent.aclose()
+            try:
+                async with agent.open(self.task, self.request) as session:
+                    for message in messages:
+                        replies.append(await session.reply(message))
+            finally:
+                await agent.aclose()
             return replies
 
         return asyncio.run(play())

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import itertools
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -145,10 +146,18 @@ def by_turn(replies: Sequence[Reply]) -> Script:
 class StubEndpoint:
     """The endpoint on a thread of its own; `url` is a base URL as an OpenAI client wants it."""
 
-    def __init__(self, script: Script | Iterable[Reply], *, port: int = 0, remember: bool = True) -> None:
+    def __init__(
+        self,
+        script: Script | Iterable[Reply],
+        *,
+        port: int = 0,
+        remember: bool = True,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._script: Script = script if callable(script) else in_order(script)
         self._port = port
         self._remember = remember
+        self._tls = tls
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="stub-endpoint", daemon=True)
         self.received: list[Received] = []
@@ -161,7 +170,7 @@ class StubEndpoint:
         self._thread.start()
         self._server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(5)
         port = self._server.sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}/v1"
+        self.url = f"http{'s' if self._tls else ''}://127.0.0.1:{port}/v1"
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -177,7 +186,7 @@ class StubEndpoint:
         self._numbers = itertools.count()
         self._connection_numbers = itertools.count()
         return await self._loop.create_server(
-            lambda: _Connection(self), "127.0.0.1", self._port, backlog=1024
+            lambda: _Connection(self), "127.0.0.1", self._port, backlog=1024, ssl=self._tls
         )
 
     async def _stop(self) -> None:
