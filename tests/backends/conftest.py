@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_thinkingbox.backends.sqlite import SqliteBackend
+from pytest_thinkingbox.backends.sqlite import SqliteBackend, store
 
 
 @pytest.fixture
@@ -14,3 +14,10 @@ def backend(tmp_path: Path) -> Iterator[SqliteBackend]:
     made = SqliteBackend(label="test", directory=tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture(params=["copy", "overlay"])
+def placed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the files of attempts come from, whatever their size."""
+    monkeypatch.setattr(store, "_OVERLAY_FROM", 0 if request.param == "overlay" else 10**12)
+    return str(request.param)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 from pytest_thinkingbox.backends.base import AuditMismatch
-from pytest_thinkingbox.backends.sqlite import SqliteBackend, quick, store
+from pytest_thinkingbox.backends.sqlite import SqliteBackend, quick
 from pytest_thinkingbox.backends.sqlite.compare import full_candidates, read_diff
 from pytest_thinkingbox.backends.sqlite.net import Candidates, Comparison
 from pytest_thinkingbox.backends.sqlite.quick import join_candidates
@@ -24,13 +24,6 @@ from .sqlite_worlds import World, changes_after, environment_of, execute_all, ra
 
 PROPERTY = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 THOROUGH = settings(PROPERTY, max_examples=1500)
-
-
-@pytest.fixture(params=["copy", "overlay"])
-def placed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where the files of attempts come from, whatever their size."""
-    monkeypatch.setattr(store, "_OVERLAY_FROM", 0 if request.param == "overlay" else 10**12)
-    return str(request.param)
 
 
 def check_world(directory: Path, world: World) -> None:

@@ -146,8 +146,12 @@ class GatedConnection(sqlite3.Connection):
             super().rollback()
 
     def close(self) -> None:
-        with self._inside:
-            self._finish()
+        # After the end nobody waits for a thread that is inside SQLite: it closes when it comes out.
+        if self._inside.acquire(blocking=not self._gate.closed):
+            try:
+                self._finish()
+            finally:
+                self._inside.release()
 
     def __exit__(self, *error: Any) -> Any:
         if error[0] is None:

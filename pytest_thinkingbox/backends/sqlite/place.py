@@ -149,7 +149,7 @@ class OverlayBase:
         self._identity = _identity(path)
 
     def intact(self) -> bool:
-        """Whether the path leads to this file and nobody wrote to it."""
+        """Whether the path, and no other, leads to this file and nobody wrote to it."""
         return _identity(self.path) == self._identity
 
     def move(self, path: Path) -> None:
@@ -165,7 +165,7 @@ def _identity(path: Path) -> tuple[int, ...] | None:
         found = os.stat(path)
     except FileNotFoundError:
         return None
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    return (found.st_dev, found.st_ino, found.st_nlink, found.st_size, found.st_mtime_ns)
 
 
 class OverlayFile:
