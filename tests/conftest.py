@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-import hypothesis.internal.observability
+import hypothesis.internal.observability  # noqa: F401
 import mcp.client.client
-import mcp.server
+import mcp.server  # noqa: F401
 import pytest
 
-import pytest_thinkingbox.agents.mutant
-import pytest_thinkingbox.agents.none
-import pytest_thinkingbox.agents.solution
-import pytest_thinkingbox.backends.sqlite
-import pytest_thinkingbox.plugin.start
-import pytest_thinkingbox.report.terminal
-import pytest_thinkingbox.stats.verdict  # noqa: F401
+import pytest_thinkingbox
 
-# Imported here because a run in this process forgets every module that it was the first to import: the next run
-# would have two of each class.
+# A run in this process forgets every module that it was the first to import: the next run would have two of each
+# class.
+for _module in pkgutil.walk_packages(pytest_thinkingbox.__path__, "pytest_thinkingbox."):
+    importlib.import_module(_module.name)
+
 pytest_plugins = ["pytester"]
 
 SHOP = '''
@@ -101,7 +100,9 @@ class Outcome:
 
     def records(self) -> list[dict[str, Any]]:
         """All lines of the latest campaign, sorted by task and attempt and try."""
-        folders = sorted(self._root.glob(".thinkingbox/*/attempts.jsonl"), key=lambda path: path.stat().st_mtime)
+        folders = sorted(
+            self._root.glob(".thinkingbox/*/attempts.jsonl"), key=lambda path: path.stat().st_mtime
+        )
         lines = [json.loads(line) for line in folders[-1].read_text().splitlines()] if folders else []
         return sorted(lines, key=lambda one: (one["task"], one["attempt"], one["try_number"]))
 
