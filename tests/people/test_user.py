@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_thinkingbox.agents.base import Stop
+from pytest_thinkingbox.agents.chat import ChatModel
+from pytest_thinkingbox.agents.endpoint import Endpoint
+from pytest_thinkingbox.agents.openai import OpenAIAgent
+from pytest_thinkingbox.declare import Limits
+from pytest_thinkingbox.episodes.model import Conversation, Usage
+from pytest_thinkingbox.errors import ConfigurationError, ProviderDown, UserBroke
+from pytest_thinkingbox.people.user import END, LlmUser, LlmUsers
+from tests.agents.shapes import reply
+from tests.agents.world import Play
+from tests.support.stub_endpoint import Reply, StubEndpoint, answer, calls, fails, says
+
+CONTEXT = (
+    "You are Dana Ortiz. Your booking is 1042. You have not asked your manager yet; say so only when asked."
+)
+
+
+class Talk:
+    """A conversation of a simulated user with an agent that says given texts."""
+
+    def __init__(self, *, user_turns: int = 12) -> None:
+        self.conversation = Conversation(
+            messages=[
+                {"role": "system", "content": "The agent's own instructions."},
+                {"role": "user", "content": "The cheaper room, please."},
+            ]
+        )
+        self.limits = Limits(user_turns=user_turns)
+
+    def agent_says(self, text: str) -> None:
+        self.conversation.messages.append({"role": "assistant", "content": text})
+        self.conversation.response = text
+
+    def run(self, stub: StubEndpoint, texts: Sequence[str]) -> list[str | None]:
+        """The user's replies to the agent's texts, in order, up to the end."""
+
+        async def play() -> list[str | None]:
+            endpoint = Endpoint(stub.url, backoff=0.001, retries=1)
+            user = LlmUser(ChatModel(endpoint, "m"), context=CONTEXT, limits=self.limits, seed=5)
+            replies: list[str | None] = []
+            try:
+                for text in texts:
+                    self.agent_says(text)
+                    replied = await user.reply(self.conversation)
+                    replies.append(replied)
+                    if replied is None:
+                        break
+                    self.conversation.messages.append({"role": "user", "content": replied})
+            finally:
+                await endpoint.aclose()
+            return replies
+
+        return asyncio.run(play())
+
+
+def broken(script: Sequence[Reply], texts: Sequence[str], **options: Any) -> str:
+    """How the user broke."""
+    with StubEndpoint(script) as stub, pytest.raises(UserBroke) as caught:
+        Talk(**options).run(stub, texts)
+    return str(caught.value)
+
+
+# --- what it sees and says ---
+
+
+def test_the_user_answers_and_ends() -> None:
+    with StubEndpoint([says("It is 1042."), says(END)]) as stub:
+        assert Talk().run(stub, ["Which booking?", "It is changed."]) == ["It is 1042.", None]
+
+
+def test_the_user_sees_the_conversation_from_the_other_side_and_no_tools() -> None:
+    talk = Talk()
+    talk.conversation.messages += [
+        {
+            "role": "assistant",
+            "content": "One moment.",
+            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "book", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": "secret row"},
+    ]
+    with StubEndpoint([says("Yes."), says(END)]) as stub:
+        talk.run(stub, ["Shall I?", ""])
+    first, second = (one.messages for one in stub.received)
+    assert first[0]["role"] == "system"
+    assert CONTEXT in first[0]["content"]
+    assert END in first[0]["content"]
+    assert first[1:] == [
+        {"role": "user", "content": "(You are connected to the assistant.)"},
+        {"role": "assistant", "content": "The cheaper room, please."},
+        {"role": "user", "content": "Shall I?"},
+    ]
+    assert second[4:] == [
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "(The assistant sent an empty message.)"},
+    ]
+    assert all("tools" not in one.json for one in stub.received)
+    assert all(b"secret row" not in one.body and b"own instructions" not in one.body for one in stub.received)
+
+
+def test_the_seed_differs_from_request_to_request() -> None:
+    with StubEndpoint([says("Yes."), says(END)]) as stub:
+        Talk().run(stub, ["Shall I?", "Done."])
+    assert [one.json["seed"] for one in stub.received] == [6, 7]
+
+
+def test_usage_is_the_users_own() -> None:
+    talk = Talk()
+    with StubEndpoint([says("Yes."), says(END)]) as stub:
+        talk.run(stub, ["Shall I?", "Done."])
+    assert talk.conversation.usage == {
+        "agent": Usage(),
+        "user": Usage(requests=2, input_tokens=200, output_tokens=20),
+    }
+
+
+def test_the_marker_with_words_delivers_them_once() -> None:
+    with StubEndpoint([says(f"Yes, please. {END}"), says(f"Thanks, bye! {END}")]) as stub:
+        assert Talk().run(stub, ["Shall I?", "It is done."]) == ["Yes, please.", None]
+
+
+def test_thoughts_left_in_the_text_are_not_said() -> None:
+    with StubEndpoint([says("<think>They want the id.</think>1042")]) as stub:
+        assert Talk().run(stub, ["Which booking?"]) == ["1042"]
+
+
+def test_one_empty_reply_is_asked_for_again() -> None:
+    with StubEndpoint([says(""), says("1042")]) as stub:
+        assert Talk().run(stub, ["Which booking?"]) == ["1042"]
+    assert stub.received[0].json["seed"] != stub.received[1].json["seed"]
+
+
+# --- limits ---
+
+
+def test_the_limit_of_user_turns_stops_the_agent() -> None:
+    talk = Talk(user_turns=2)
+    with StubEndpoint([says("One."), says("Two."), says("Three.")]) as stub, pytest.raises(Stop) as caught:
+        talk.run(stub, ["?", "??", "???"])
+    assert caught.value.reason == "user_turn_limit"
+    assert [message["content"] for message in talk.conversation.messages if message["role"] == "user"] == [
+        "The cheaper room, please.",
+        "One.",
+        "Two.",
+    ]
+
+
+def test_a_user_that_is_done_at_the_limit_is_done() -> None:
+    with StubEndpoint([says("One."), says(END)]) as stub:
+        assert Talk(user_turns=1).run(stub, ["?", "Done."]) == ["One.", None]
+
+
+# --- what breaks it ---
+
+
+def test_t17_two_empty_replies() -> None:
+    assert (
+        broken([says(""), says("  \n")], ["Which booking?"]) == "the simulated user gave an empty reply twice"
+    )
+
+
+def test_t17_an_endless_goodbye() -> None:
+    byes = ["Thank you!", "You too, bye!", "Goodbye!"]
+    said = broken([says(one) for one in byes], ["It is done.", "Have a nice day!", "Bye!"])
+    assert said == f"the simulated user says goodbye and does not end: {byes!r}"
+
+
+def test_goodbyes_with_a_question_between_are_no_endless_ones() -> None:
+    script = [says("Thanks!"), says("Yes, thanks."), says("Thanks!"), says(END)]
+    with StubEndpoint(script) as stub:
+        assert Talk().run(stub, ["Done.", "By mail?", "Sent.", "Bye."]) == [
+            "Thanks!",
+            "Yes, thanks.",
+            "Thanks!",
+            None,
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        ("As your assistant, I have found it.", "As your assistant"),
+        ('<tool_call>{"name": "book", "arguments": {}}</tool_call>', "<tool_call>"),
+        ("How can I help you today?", "How can I help you"),
+    ],
+)
+def test_t17_speaking_as_the_agent(text: str, evidence: str) -> None:
+    said = broken([says(text)], ["Which booking?"])
+    assert said == f"the simulated user speaks as the agent ({evidence!r}): {text!r}"
+
+
+def test_t17_calling_a_tool() -> None:
+    said = broken([calls(("book", {}))], ["Which booking?"])
+    assert said == "the simulated user acts as the agent: it calls book"
+
+
+def test_t17_saying_one_thing_again_and_again() -> None:
+    text = "I would like the cheaper room, please."
+    said = broken([says(text)] * 3, ["Which booking?", "Your name?", "From when on?"])
+    assert said == f"the simulated user is stuck, it said 3 times: {text!r}"
+
+
+def test_a_reply_that_was_cut_off() -> None:
+    cut = Reply(body=answer({"content": "My booking is"}, finish_reason="length"))
+    assert broken([cut], ["Which booking?"]) == (
+        "the simulated user's reply was cut off (length): 'My booking is'"
+    )
+
+
+def test_a_model_that_refuses_to_play() -> None:
+    said = broken([reply("openai/refusal")], ["Which booking?"])
+    assert said == 'the model refused to play the user: "I\'m sorry, I cannot help with that."'
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"), [("openai/overflow", "context_overflow"), ("azure/prompt_filtered", "content_filter")]
+)
+def test_what_stops_an_agent_is_not_the_agents_when_the_user_meets_it(case: str, reason: str) -> None:
+    said = broken([reply(case)], ["Which booking?"])
+    assert said.startswith(f"the simulated user could not reply ({reason}): ")
+
+
+def test_an_endpoint_that_is_down_is_the_providers() -> None:
+    with StubEndpoint(lambda _: fails(503)) as stub, pytest.raises(ProviderDown):
+        Talk().run(stub, ["Which booking?"])
+
+
+def test_a_model_that_does_not_exist_is_a_configuration_error() -> None:
+    with StubEndpoint([reply("openai/unknown_model")]) as stub, pytest.raises(ConfigurationError):
+        Talk().run(stub, ["Which booking?"])
+
+
+# --- where users are asked ---
+
+
+def test_users_are_asked_where_the_agent_is_unless_they_have_their_own() -> None:
+    agent = OpenAIAgent("m", base_url="http://127.0.0.1:1/v1")
+    same = LlmUsers(agent.chat)
+    assert (same.chat.endpoint, same.chat.model) == (agent.endpoint, "m")
+    model = LlmUsers(agent.chat, model="u")
+    assert (model.chat.endpoint, model.chat.model) == (agent.endpoint, "u")
+    own = LlmUsers(agent.chat, base_url="http://127.0.0.1:2/v1")
+    assert (own.chat.endpoint.url, own.chat.model) == ("http://127.0.0.1:2/v1/chat/completions", "m")
+    alone = LlmUsers(None, model="u", base_url="http://127.0.0.1:2/v1")
+    assert alone.chat.model == "u"
+    with pytest.raises(ValueError, match="need a model and a base_url"):
+        LlmUsers(None, model="u")
+
+
+def test_a_task_without_a_user_has_none() -> None:
+    users = LlmUsers(None, model="u", base_url="http://127.0.0.1:2/v1")
+    assert users(Play().request, seed=1) is None
+    assert isinstance(users(Play(user="You are Dana.").request, seed=1), LlmUser)
+
+
+def test_agent_and_user_talk_through_one_endpoint_and_the_agent_never_sees_the_context() -> None:
+    play = Play(user=CONTEXT)
+    spoken = {
+        "agent": [says("For whom?"), calls(("book", {"guest": "Dana"})), says("Booked.")],
+        "user": [says("For me, Dana."), says(END)],
+    }
+
+    def script(received: Any) -> Reply:
+        return spoken["user" if CONTEXT in received.messages[0]["content"] else "agent"].pop(0)
+
+    async def episode(stub: StubEndpoint) -> None:
+        agent = OpenAIAgent("m", base_url=stub.url)
+        users = LlmUsers(agent.chat)
+        user = users(play.request, seed=3)
+        assert user is not None
+        conversation = play.conversation
+        async with agent.open(play.task, play.request) as session:
+            message: str | None = play.task.prompt
+            while message is not None:
+                conversation.response = await session.reply(message)
+                message = await user.reply(conversation)
+        await users.aclose()
+        await agent.aclose()
+
+    with StubEndpoint(script) as stub:
+        asyncio.run(episode(stub))
+    assert [(one["role"], one["content"]) for one in play.conversation.messages] == [
+        ("system", "Be kind."),
+        ("user", "Book a room."),
+        ("assistant", "For whom?"),
+        ("user", "For me, Dana."),
+        ("assistant", None),
+        ("tool", "booked for Dana"),
+        ("assistant", "Booked."),
+    ]
+    agents = [one for one in stub.received if "tools" in one.json]
+    assert len(agents) == 3
+    assert all(CONTEXT.encode() not in one.body for one in agents)
+    assert play.conversation.usage["agent"].requests == 3
+    assert play.conversation.usage["user"].requests == 2
