@@ -20,7 +20,7 @@ from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.tools.connection import Connection
 from pytest_thinkingbox.tools.direct import DirectConnection, is_plain, needs_no_session
 from pytest_thinkingbox.tools.failures import DatabaseWatch
-from pytest_thinkingbox.tools.functions import functions_server
+from pytest_thinkingbox.tools.functions import FunctionTools, functions_server
 from pytest_thinkingbox.tools.placeholders import fill
 from pytest_thinkingbox.tools.processes import LastWords
 from pytest_thinkingbox.tools.quiet import no_logging_setup
@@ -80,7 +80,7 @@ def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWa
                 if watch.dead is not None:
                     raise InfrastructureDown(f"{label}: the database died: {watch.dead}") from error
                 raise ConfigurationError(f"{label}: its build function raised {error!r}") from error
-    if isinstance(made, MCPServer):
+    if isinstance(made, MCPServer | FunctionTools):
         _observe(made, watch)
     elif not isinstance(made, LowLevelServer):
         raise ConfigurationError(
@@ -89,7 +89,7 @@ def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWa
     return made
 
 
-def _observe(server: MCPServer[Any], watch: DatabaseWatch) -> None:
+def _observe(server: MCPServer[Any] | FunctionTools, watch: DatabaseWatch) -> None:
     """See what tools raise before the SDK replaces it by a text without detail."""
     call_tool = server.call_tool
 

@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, Tool
 
+from pytest_thinkingbox.tools.functions import FunctionTools, wants_session
 from pytest_thinkingbox.tools.quiet import no_logging_setup
 
 _log = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ class DirectConnection:
     http = False
     lost = False
 
-    def __init__(self, label: str, server: MCPServer[Any]) -> None:
+    def __init__(self, label: str, server: MCPServer[Any] | FunctionTools) -> None:
         self.label = label
         self.tools: list[Tool] = []
         self._server = server
@@ -60,6 +61,8 @@ class DirectConnection:
 
 def needs_no_session(server: Any) -> bool:
     """Whether no tool could tell: nothing of the author's runs around a call, and no tool wants to know its session."""
+    if isinstance(server, FunctionTools):
+        return True
     if not is_plain(server) or server.settings.lifespan is not None:
         return False
     handler = server._lowlevel_server.get_request_handler("tools/call")
@@ -67,10 +70,7 @@ def needs_no_session(server: Any) -> bool:
         type(server)._handle_call_tool is MCPServer._handle_call_tool
         and handler is not None
         and handler.handler == server._handle_call_tool  # else an extension intercepts calls
-        and not any(
-            tool.context_kwarg is not None or tool.resolved_params
-            for tool in server._tool_manager.list_tools()
-        )
+        and not any(wants_session(tool) for tool in server._tool_manager.list_tools())
     )
 
 

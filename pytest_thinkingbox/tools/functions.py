@@ -9,10 +9,11 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mcp.server.mcpserver import Audio, Image, MCPServer
+from mcp.server.mcpserver import Audio, Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent
+from mcp_types import Tool as ListedTool
 from pydantic.errors import PydanticUserError
 from pydantic_core import to_json
 from sqlalchemy import Connection, Row
@@ -23,15 +24,55 @@ from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tools.failures import sentence
 
 
-def functions_server(functions: tuple[Callable[..., Any], ...], context: ServerContext) -> MCPServer[Any]:
-    """The server of one attempt. Signatures are read once per process."""
-    tools = [
+class FunctionTools:
+    """The tools of one attempt, for calls without a session. Signatures are read once per process."""
+
+    def __init__(self, functions: tuple[Callable[..., Any], ...], context: ServerContext) -> None:
+        self._functions = functions
+        self._tools = {tool.name: tool for tool in _bound(functions, context)}
+
+    async def list_tools(self) -> list[ListedTool]:
+        return _listing(self._functions)
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        """What the SDK's server would return and raise."""
+        return await self._tools[name].run(arguments, _no_session(), convert_result=True)
+
+
+def functions_server(
+    functions: tuple[Callable[..., Any], ...], context: ServerContext
+) -> MCPServer[Any] | FunctionTools:
+    """The server of one attempt: a whole one only where a function asks for the SDK's context."""
+    if any(wants_session(tool) for tool, _, _ in _tools_of(functions)):
+        return MCPServer("functions", tools=_bound(functions, context))
+    return FunctionTools(functions, context)
+
+
+def wants_session(tool: Tool) -> bool:
+    """Whether the tool could tell that it is called without a session."""
+    return tool.context_kwarg is not None or bool(tool.resolved_params)
+
+
+def _bound(functions: tuple[Callable[..., Any], ...], context: ServerContext) -> list[Tool]:
+    return [
         tool.model_copy(
             update={"fn": functools.partial(_RUNNERS[tool.is_async], function, injected, context)}
         )
         for tool, function, injected in _tools_of(functions)
     ]
-    return MCPServer("functions", tools=tools)
+
+
+@functools.lru_cache(maxsize=64)
+def _listing(functions: tuple[Callable[..., Any], ...]) -> list[ListedTool]:
+    return [
+        ListedTool(name=tool.name, description=tool.description, input_schema=tool.parameters)
+        for tool, _, _ in _tools_of(functions)
+    ]
+
+
+@functools.cache
+def _no_session() -> Context[Any, Any]:
+    return Context()
 
 
 @functools.lru_cache(maxsize=64)

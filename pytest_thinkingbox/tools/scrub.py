@@ -31,10 +31,8 @@ class Scrubber:
                 one for one in (parts.password, unquote(parts.password)) if len(one) >= _SHORTEST_PASSWORD
             }
         if parts.scheme.startswith("sqlite") and (file := unquote(parts.path.partition("?")[0])[1:]):
-            secrets |= {file, str(Path(file).resolve())}
+            secrets |= {file, os.path.realpath(file)}
         self._secrets = sorted((one for one in secrets if len(one) > 1), key=len, reverse=True)
-        here = {str(Path.home()), str(Path.cwd()), sys.prefix, tempfile.gettempdir()}
-        self._places = sorted((one for one in here if one.count(os.sep) > 1), key=len, reverse=True)
 
     def result(self, text: str) -> str:
         """The text of a call that succeeded."""
@@ -47,6 +45,12 @@ class Scrubber:
         """The text of an error, on which nothing of this machine is of use to an agent."""
         text = _STACK.sub("", self.result(text))
         text = _CREDENTIALS.sub("[database]", text)
-        for place in self._places:
+        for place in _places():
             text = re.sub(re.escape(place) + r"[^\s:;,'\"`<>()\[\]]*", "[path]", text)
         return _PATH.sub("[path]", text).strip()
+
+
+def _places() -> list[str]:
+    """Folders of this machine that a text may name, the longest first."""
+    here = {str(Path.home()), str(Path.cwd()), sys.prefix, tempfile.gettempdir()}
+    return sorted((one for one in here if one.count(os.sep) > 1), key=len, reverse=True)

@@ -56,6 +56,18 @@ def test_a_tool_that_takes_the_sdks_context_gets_a_session(world: World) -> None
     assert call(world, server, "who").text == "request tools/call"
 
 
+async def which(context: Context) -> str:
+    """What is asked."""
+    return str(context.request_context.method)
+
+
+def test_a_function_that_takes_the_sdks_context_gets_a_session(world: World) -> None:
+    async def use(toolbox: Toolbox) -> ToolOutput:
+        return await toolbox.call("which", {})
+
+    assert world.run(use, Server.functions([which])).text == "tools/call"
+
+
 def test_a_lifespan_is_entered_and_left(world: World) -> None:
     seen = []
 
