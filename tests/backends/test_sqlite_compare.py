@@ -10,7 +10,7 @@ from pytest_thinkingbox.state.values import canonical_row
 
 from .sqlite_worlds import World, apply, execute_all, raw, worlds
 
-PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @PROPERTY

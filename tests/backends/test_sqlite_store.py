@@ -142,7 +142,7 @@ class TestOverlay:
         processes = []
 
         def spoil(lease: Lease) -> None:
-            program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); print('ready', flush=True); sys.stdin.read()"
+            program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
             process = subprocess.Popen(
                 [sys.executable, "-c", program, str(path_of(lease))],
                 stdin=subprocess.PIPE,

@@ -39,9 +39,16 @@ def table_cells(number: int, page: bytes, usable: int) -> dict[int, bytes]:
     (count,) = struct.unpack_from(">H", page, at + 3)
     cells: dict[int, bytes] = {}
     for start in _cell_offsets(page, at + 8, count):
-        payload, position = _varint(page, start)
-        rowid, position = _varint(page, position)
-        cells[rowid - 2**64 if rowid >= 2**63 else rowid] = page[start : position + _local(payload, usable)]
+        # Most numbers are short: what follows is _varint() twice, without the calls.
+        payload, position = page[start], start + 1
+        if payload > 0x7F:
+            payload, position = _varint(page, start)
+        rowid, end = page[position], position + 1
+        if rowid > 0x7F:
+            rowid, end = _varint(page, position)
+            if rowid >= 2**63:
+                rowid -= 2**64
+        cells[rowid] = page[start : end + (payload if payload <= usable - 35 else _local(payload, usable))]
     return cells
 
 
@@ -50,9 +57,7 @@ def _cell_offsets(page: bytes, at: int, count: int) -> tuple[int, ...]:
 
 
 def _local(payload: int, usable: int) -> int:
-    """How many bytes of a table cell's payload are on the leaf, with the pointer to the first overflow page."""
-    if payload <= usable - 35:
-        return payload
+    """How many bytes of a payload too long for its leaf are there, with the pointer to the first overflow page."""
     least = (usable - 12) * 32 // 255 - 23
     kept = least + (payload - least) % (usable - 4)
     return (kept if kept <= usable - 35 else least) + 4
@@ -60,11 +65,9 @@ def _local(payload: int, usable: int) -> int:
 
 def _varint(page: bytes, position: int) -> tuple[int, int]:
     value = 0
-    for index in range(9):
+    for index in range(8):
         byte = page[position + index]
-        if index == 8:
-            return (value << 8) | byte, position + 9
         value = (value << 7) | (byte & 0x7F)
         if byte < 0x80:
             return value, position + index + 1
-    raise AssertionError("a varint has at most nine bytes")
+    return (value << 8) | page[position + 8], position + 9
