@@ -132,7 +132,7 @@ def _tool_of(function: Callable[..., Any]) -> tuple[Tool, Callable[..., Any], di
 
 
 def _run(
-    function: Callable[..., Any], injected: dict[str, type], context: ServerContext, **arguments: Any
+    function: Callable[..., Any], injected: dict[str, type], context: ServerContext, /, **arguments: Any
 ) -> Any:
     """Call the function; a connection that it takes is committed, or rolled back when it raises.
 
@@ -152,7 +152,7 @@ def _run(
 
 
 async def _run_async(
-    function: Callable[..., Any], injected: dict[str, type], context: ServerContext, **arguments: Any
+    function: Callable[..., Any], injected: dict[str, type], context: ServerContext, /, **arguments: Any
 ) -> Any:
     try:
         connecting = [name for name, kind in injected.items() if kind is Connection]

@@ -163,6 +163,18 @@ def test_t16_a_bad_statement_is_one_sentence_without_sql_for_the_agent(world: Wo
     )
 
 
+def shelve(function: str, injected: int, context: str) -> str:
+    """Any names will do."""
+    return f"{function} {injected} {context}"
+
+
+def test_parameters_may_have_any_name(world: World) -> None:
+    async def use(toolbox: Toolbox) -> str:
+        return (await toolbox.call("shelve", {"function": "a", "injected": 2, "context": "c"})).text
+
+    assert world.run(use, Server.functions([shelve])) == "a 2 c"
+
+
 def test_the_context_is_injected(world: World) -> None:
     assert call(world, "world_of").text == (
         "test_shop.py::test_order[try3] 2026-03-01 12:00:00+00:00 127.0.0.1:2525"
