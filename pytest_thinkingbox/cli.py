@@ -16,10 +16,14 @@ _ROOT = Path(".thinkingbox")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0, or 2 with a message when the records cannot be read or the attempt is not there."""
-    options = _parser().parse_args(arguments)
+    options, others = _parser().parse_known_args(arguments)
+    if others and options.command != "prove":
+        _parser().error(f"unrecognized arguments: {' '.join(others)}")
     # What others wrote may hold characters that this terminal cannot show: escaped is better than a crash.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        if options.command == "prove":
+            return _prove(options, others)
         lines = _show(options) if options.command == "show" else _report(options)
     except (ThinkingboxError, OSError) as error:
         print(f"thinkingbox: {error}", file=sys.stderr)
@@ -42,6 +46,17 @@ def _parser() -> argparse.ArgumentParser:
     _folder(show)
     show.add_argument(
         "attempt", metavar="ATTEMPT", help="its node id, or the end of it, such as 'test_refund[try3]'"
+    )
+    prove = commands.add_parser(
+        "prove", help="whether the checkers of a suite can be trusted", description=_prove.__doc__
+    )
+    prove.add_argument("suite", metavar="SUITE", help="files, folders or node ids for pytest", nargs="+")
+    prove.add_argument(
+        "--min-score",
+        type=_share,
+        default=1.0,
+        metavar="SCORE",
+        help="exit 0 if at least this share of the mutants fails (default: 1.0)",
     )
     for command in (report, show):
         command.add_argument(
@@ -93,6 +108,24 @@ def _show(options: argparse.Namespace) -> list[str]:
 
     folder = CampaignFolder.open(find_campaign(options.folder))
     return show_lines(tries=folder.find_attempt(options.attempt), width=_width(), color=_color(options.color))
+
+
+def _prove(options: argparse.Namespace, others: list[str]) -> int:
+    """Play each task's solution, an agent that does nothing, and mutants of the solution: only the first may pass.
+
+    Further options are pytest's own: -k, -m, -n, --tb-backend. Exit status 0 when every checker holds, 1 when one
+    does not, 2 when pytest cannot run the suite.
+    """
+    from pytest_thinkingbox.proof.drive import prove
+
+    return prove([*options.suite, *others], directory=_ROOT, min_score=options.min_score, width=_width())
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} must be a number from 0 to 1")
+    return value
 
 
 def _width() -> int:

@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("agents", "people.base"),
     ("people",),
     ("episodes",),
+    ("proof",),
     ("plugin", "cli"),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

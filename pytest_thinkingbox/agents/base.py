@@ -14,11 +14,15 @@ from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest, Stop
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as the agent sees it. `input_schema` is a JSON Schema of an object."""
+    """A tool as the agent sees it. `input_schema` is a JSON Schema of an object.
+
+    `read_only` is what the server says of it, not what is so.
+    """
 
     name: str
     description: str
     input_schema: Mapping[str, Any]
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Generator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from random import Random
@@ -122,33 +122,47 @@ def alter(step: Call, random: Random, *, played: list[Call], schema: Mapping[str
     return Call(step.tool, {**step.arguments, name: value})
 
 
-def _other(value: Any, random: Random, neighbours: list[Any]) -> Any:
-    """Another value of the same type."""
+def alternatives(value: Any, neighbours: Sequence[Any]) -> list[Any]:
+    """Other values of the same type, none for an empty list or object. `neighbours` may stand for a string.
+
+    An object gets another value under one of its names, a list loses its last item.
+    """
     if isinstance(value, bool):
-        return not value
+        return [not value]
     if isinstance(value, int | float):
-        return random.choice([value + 1, value - 1, value * 10 if value else value + 10])
+        return [value + 1, value - 1, value * 10 if value else value + 10]
     if isinstance(value, str):
         if _DATE.fullmatch(value):
-            return _shifted(value, random)
+            return _shifted(value)
         strings = [one for one in neighbours if isinstance(one, str) and one != value]
-        return random.choice(strings) if strings else value[: len(value) // 2] or "?"
+        return strings or [value[: len(value) // 2] or "?"]
+    if isinstance(value, Mapping) and value:
+        return [
+            {**value, name: other}
+            for name, item in value.items()
+            for other in alternatives(item, [one for one in value.values() if one != item])
+        ]
+    if isinstance(value, list | tuple) and value:
+        return [list(value[:-1])]
+    return []
+
+
+def _other(value: Any, random: Random, neighbours: list[Any]) -> Any:
+    """Another value of the same type."""
     if isinstance(value, Mapping) and value:
         name = random.choice(list(value))
         return {
             **value,
             name: _other(value[name], random, [one for one in value.values() if one != value[name]]),
         }
-    if isinstance(value, list | tuple) and value:
-        return list(value[:-1])
-    return "?"
+    others = alternatives(value, neighbours)
+    return random.choice(others) if others else "?"
 
 
-def _shifted(value: str, random: Random) -> str:
+def _shifted(value: str) -> list[str]:
     """A date or time in ISO form, some days earlier or later, in the same form."""
-    days = random.choice([-7, -1, 1, 7])
     try:
-        moved = datetime.fromisoformat(value[:10]) + timedelta(days=days)
+        first = datetime.fromisoformat(value[:10])
+        return [(first + timedelta(days=days)).date().isoformat() + value[10:] for days in (-7, -1, 1, 7)]
     except (ValueError, OverflowError):
-        return value[:-1]
-    return moved.date().isoformat() + value[10:]
+        return [value[:-1]]

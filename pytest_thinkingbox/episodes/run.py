@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput
 from pytest_thinkingbox.backends.base import Backend, Lease
@@ -28,6 +28,12 @@ current_attempt: ContextVar[str | None] = ContextVar("thinkingbox_attempt", defa
 """The attempt whose episode this task or thread is playing, so that its logs are not taken for a test's."""
 
 
+class Tamper(Protocol):
+    """What else happens to an attempt's world when the agent is done, before the cut. Called in a thread."""
+
+    def __call__(self, request: EpisodeRequest, lease: Lease, sink: MailSink | None) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """What all episodes of a process share."""
@@ -36,6 +42,7 @@ class World:
     agent: Agent
     make_user: MakeUser
     audit: bool
+    tamper: Tamper | None = None
 
 
 async def run_episode(world: World, request: EpisodeRequest, *, try_number: int) -> Episode:
@@ -76,6 +83,8 @@ async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None
     async with _mail_sink(request) as sink:
         with _timed(episode, "converse"):
             await _converse_then_leave(world, request, episode, lease, sink)
+        if world.tamper is not None:
+            await asyncio.to_thread(world.tamper, request, lease, sink)
     episode.mail = None if sink is None else tuple(sink.received)
     with _timed(episode, "read"):
         await asyncio.to_thread(lease.cut)

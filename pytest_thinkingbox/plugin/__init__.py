@@ -25,6 +25,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if not config.option.tb_prove:
+        return None
+    from pytest_thinkingbox.proof.drive import prove
+
+    own = ("--tb-prove", "--tb-min-score")
+    arguments: list[str] = []
+    given = iter(map(str, config.invocation_params.args))
+    for one in given:
+        if one == "--tb-min-score":
+            next(given, None)
+        elif one.partition("=")[0] not in own:
+            arguments.append(one)
+    return prove(
+        arguments,
+        directory=config.rootpath / (config.option.tb_dir or ".thinkingbox"),
+        min_score=config.option.tb_min_score,
+        cwd=config.invocation_params.dir,
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",

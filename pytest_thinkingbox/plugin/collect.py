@@ -55,6 +55,23 @@ class Collection:
             scope="function",
         )
 
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """In a proof: tasks only, and as many attempts of each case as are planned for it."""
+        proof = config.stash[options_key].proof
+        if proof is None:
+            return
+        counts: dict[str, int] = {}
+        kept, left_out = [], []
+        for item in items:
+            plan = item.stash.get(plan_key, None)
+            if plan is not None and plan.task_id not in counts:
+                counts[plan.task_id] = len(proof.of(plan.task_id).attempts)
+            planned = plan is not None and plan.attempt <= counts[plan.task_id]
+            (kept if planned else left_out).append(item)
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = kept
+
     @pytest.hookimpl(wrapper=True)
     def pytest_pycollect_makeitem(
         self, collector: pytest.Module | pytest.Class, name: str, obj: object
@@ -82,6 +99,8 @@ def _is_test_case(obj: object) -> bool:
 
 def _attempts(metafunc: pytest.Metafunc) -> int:
     options = metafunc.config.stash[options_key]
+    if options.proof is not None:
+        return options.proof.most_attempts(metafunc.definition.nodeid)
     mark = metafunc.definition.get_closest_marker("thinkingbox")
     if mark is None:
         return options.attempts if options.agent is not None else 1

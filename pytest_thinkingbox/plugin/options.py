@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.proof.model import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,8 @@ class Options:
     seed: int
     audit: bool
     min_pass_rate: float | None
+    proof: Plan | None = None
+    """What to play instead of an agent, when this run is a part of a proof."""
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -119,14 +125,32 @@ def add_options(parser: pytest.Parser) -> None:
         help="Read the changes of every attempt twice, the fast way and by full comparison, and stop at a difference.",
     )
     parser.addini("tb_audit", "Default of --tb-audit.", type="bool", default=False)
+    group.addoption(
+        "--tb-prove",
+        dest="tb_prove",
+        action="store_true",
+        default=False,
+        help="Prove the checkers instead of testing an agent: play every task's solution, an agent that does nothing, "
+        "and mutants of the solution, all of which must fail (the same as `thinkingbox prove`).",
+    )
+    group.addoption(
+        "--tb-min-score",
+        dest="tb_min_score",
+        type=_share,
+        default=1.0,
+        metavar="SCORE",
+        help="With --tb-prove: exit 0 if at least this share of the mutants fails (default: 1.0).",
+    )
+    group.addoption("--tb-proof-plan", dest="tb_proof_plan", default=None, help=argparse.SUPPRESS)
 
 
 def resolve(config: pytest.Config) -> Options:
     """Command line before ini before default; a wrong value is a usage error that names where it stands."""
     values = {setting.name: _value(config, setting) for setting in _SETTINGS}
     audit = config.getoption("tb_audit")
+    proof = _proof(config)
     base_url = values["base_url"] or os.environ.get("OPENAI_BASE_URL") or None
-    agent = values["agent"] or ("openai" if values["model"] else None)
+    agent = "proof" if proof else values["agent"] or ("openai" if values["model"] else None)
     options = Options(
         attempts=values["attempts"],
         agent=agent,
@@ -141,9 +165,19 @@ def resolve(config: pytest.Config) -> Options:
         seed=values["seed"],
         audit=bool(config.getini("tb_audit") if audit is None else audit),
         min_pass_rate=values["min_pass_rate"],
+        proof=proof,
     )
     _check_together(config, options)
     return options
+
+
+def _proof(config: pytest.Config) -> Plan | None:
+    path = config.getoption("tb_proof_plan")
+    if path is None:
+        return None
+    from pytest_thinkingbox.proof.model import Plan
+
+    return Plan.read(Path(path))
 
 
 def _value(config: pytest.Config, setting: _Setting) -> Any:

@@ -22,6 +22,7 @@ from pytest_thinkingbox.plugin.runner import Runner
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import share
+from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.store import CampaignFolder
@@ -37,11 +38,14 @@ def make_runner(session: pytest.Session) -> Runner:
 
     def make_world() -> World:
         assert options.agent is not None
+        backend = make_backend(options.backend, label=name)
+        if options.proof is not None:
+            return proof_world(options.proof, backend, audit=options.audit)
         agent = make_agent(
             options.agent, model=options.model, base_url=options.base_url, concurrency=concurrency
         )
         return World(
-            backend=make_backend(options.backend, label=name),
+            backend=backend,
             agent=agent,
             make_user=make_users(agent, model=options.user_model),
             audit=options.audit,

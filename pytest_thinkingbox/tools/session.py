@@ -42,7 +42,12 @@ class Toolbox:
         watch: DatabaseWatch,
     ) -> None:
         self.specs = tuple(
-            ToolSpec(name=name, description=tool.description or "", input_schema=tool.input_schema)
+            ToolSpec(
+                name=name,
+                description=tool.description or "",
+                input_schema=tool.input_schema,
+                read_only=tool.annotations is not None and tool.annotations.read_only_hint is True,
+            )
             for name, (_, tool) in routes.items()
         )
         self._routes = routes

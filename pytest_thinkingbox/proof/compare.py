@@ -1,0 +1,147 @@
+"""Whether two attempts did the same, as far as any checker may care; and what the second did differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_thinkingbox.state.claims import Change, Changes
+from pytest_thinkingbox.state.describe import describe_mail
+from pytest_thinkingbox.state.expect import Deleted, Expectation, Inserted, SchemaChange, Updated
+from pytest_thinkingbox.state.model import ReceivedMail, RowChange, Rules, SchemaDelta, StateDiff
+from pytest_thinkingbox.state.values import Same, equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """What an attempt left behind. `mail` is None where the environment has no mail sink."""
+
+    diff: StateDiff
+    mail: Sequence[ReceivedMail] | None
+
+
+def differences(one: Effects, other: Effects, rules: Rules) -> list[str]:
+    """What `other` did and `one` did not, and the other way round, in words; empty when they did the same.
+
+    Volatile columns, bookkeeping tables, generated keys and the order of mails make no difference. A generated
+    key that other rows hold is followed where their column is named after it; where it is not, another key is
+    a difference.
+    """
+    changes = Changes(other.diff, rules)
+    wanted = Changes(one.diff, rules)
+    expected = _expectations(wanted)
+    lines: list[str] = []
+    comparison = changes.compare(expected)
+    if not comparison.holds:
+        paired = set(comparison.pairs.values())
+        missing = [item for at, item in enumerate(wanted) if at not in comparison.pairs]
+        added = [item for at, item in enumerate(changes) if at not in paired]
+        lines += _words(missing, added, wanted, changes)
+    lines += _schema_words(one.diff.schema, other.diff.schema)
+    lines += _mail_words(one.mail or (), other.mail or ())
+    return lines
+
+
+def _expectations(changes: Changes) -> list[Expectation]:
+    links = _links(list(changes), changes)
+    return [_expectation(item, changes, links) for item in changes]
+
+
+def _expectation(item: Change, changes: Changes, links: Mapping[tuple[int, str], Same]) -> Expectation:
+    if isinstance(item, SchemaDelta):
+        return SchemaChange(item.action, item.type, item.name)
+    book = changes.book
+    if item.kind == "update":
+        columns = {
+            name: ((item.before or {}).get(name), links.get((id(item), name), (item.after or {}).get(name)))
+            for name in book.changed(item)
+        }
+        return Updated(item.table, _key(item), **columns)
+    row = item.after if item.kind == "insert" else item.before
+    named: dict[str, Any] = {}
+    for name, value in (row or {}).items():
+        if (id(item), name) in links:
+            named[name] = links[id(item), name]
+        elif not book.is_volatile(item.table, name) and not (
+            item.kind == "insert" and book.is_generated(item.table, name)
+        ):
+            named[name] = value
+    if item.kind == "insert":
+        return Inserted(item.table, **named)
+    return Deleted(item.table, **named) if item.key is None else Deleted(item.table, _key(item), **named)
+
+
+def _key(item: RowChange) -> Any:
+    assert item.key is not None
+    return item.key[0] if len(item.key) == 1 else item.key
+
+
+def _links(items: Sequence[Change], changes: Changes) -> dict[tuple[int, str], Same]:
+    """Generated keys of new rows and the columns of changed rows that hold them: `refund_id` for `refunds.id`."""
+    rows = [one for one in items if isinstance(one, RowChange) and one.after is not None]
+    links: dict[tuple[int, str], Same] = {}
+    for number, parent in enumerate(rows):
+        if parent.kind != "insert":
+            continue
+        name = parent.table.rpartition(".")[2]
+        for generated, value in (parent.after or {}).items():
+            if value is None or not changes.book.is_generated(parent.table, generated):
+                continue
+            same = Same(f"{number} {generated}")
+            for child in rows:
+                for column, held in (child.after or {}).items():
+                    stem = column.removesuffix(f"_{generated}")
+                    refers = stem != column and bool(stem) and name.startswith(stem)
+                    counts = child.kind == "insert" or column in changes.book.changed(child)
+                    if refers and counts and equal(held, value):
+                        links[id(child), column] = same
+                        links[id(parent), generated] = same
+    return links
+
+
+def _words(missing: list[Change], added: list[Change], wanted: Changes, changes: Changes) -> list[str]:
+    lines = []
+    for item in missing:
+        twin = next((other for other in added if _same_row(item, other)), None)
+        if twin is None:
+            lines.append(f"missing: {wanted.describe(item)}")
+        else:
+            added.remove(twin)
+            lines.append(f"{changes.describe(twin)} instead of {wanted.describe(item)}")
+    return lines + [f"more: {changes.describe(item)}" for item in added]
+
+
+def _same_row(one: Change, other: Change) -> bool:
+    if isinstance(one, SchemaDelta) or isinstance(other, SchemaDelta):
+        return False
+    if (one.kind, one.table) != (other.kind, other.table):
+        return False
+    return one.kind == "insert" or one.key == other.key
+
+
+def _schema_words(one: Sequence[SchemaDelta], other: Sequence[SchemaDelta]) -> list[str]:
+    """Only what the same object became: that one is missing or new is among the changes."""
+    before = {(delta.type, delta.name, delta.action): delta for delta in one}
+    return [
+        f"{delta.type} {delta.name} became {delta.after} instead of {known.after}"
+        for delta in other
+        if (known := before.get((delta.type, delta.name, delta.action))) is not None and known != delta
+    ]
+
+
+def _mail_words(one: Sequence[ReceivedMail], other: Sequence[ReceivedMail]) -> list[str]:
+    left = list(other)
+    lines = []
+    for mail in one:
+        twin = next((item for item in left if _content(item) == _content(mail)), None)
+        if twin is None:
+            lines.append(f"missing: {describe_mail(mail)}")
+        else:
+            left.remove(twin)
+    return lines + [f"more: {describe_mail(mail)}" for mail in left]
+
+
+def _content(mail: ReceivedMail) -> tuple[object, ...]:
+    recipients = tuple(sorted(mail.recipients))
+    return mail.sender, recipients, mail.subject, mail.text, mail.html, mail.attachments
