@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_thinkingbox.plugin import private
-from pytest_thinkingbox.plugin.collect import node_id
 from pytest_thinkingbox.plugin.stop import StopFlag
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.options import Options
-    from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo
+    from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, CampaignInfo
     from pytest_thinkingbox.stats.verdict import Verdict
 
 ROW = "thinkingbox_row"
@@ -89,7 +88,7 @@ class Campaign:
     def _conclude(self, session: pytest.Session) -> tuple[list[AttemptRow], CampaignInfo, Verdict]:
         from dataclasses import replace
 
-        from pytest_thinkingbox.records.model import AttemptRow
+        from pytest_thinkingbox.records.model import AttemptRow, attempt_name
         from pytest_thinkingbox.records.store import CampaignFolder
         from pytest_thinkingbox.stats.gates import GateOptions
         from pytest_thinkingbox.stats.verdict import decide
@@ -102,33 +101,55 @@ class Campaign:
         planned = set()
         for task, number in info.tasks.items():
             for attempt in range(1, number + 1):
-                node = node_id(task, attempt, number)
+                node = attempt_name(task=task, attempt=attempt, requested=number)
                 planned.add(node)
                 if node in self._skipped:
                     requested[task] -= 1
                 elif node in self._crashed and node not in self._rows:
-                    rows.append(
-                        AttemptRow(
-                            task=task, attempt=attempt, requested=number, outcome="invalid", cause="crash",
-                            detail=self._crashed[node],
-                        )
-                    )  # fmt: skip
+                    record = self._crash_record(info, task, attempt, self._crashed[node])
+                    folder.append(record)
+                    rows.append(record.row())
                 elif node not in self._rows:
                     missing += 1
         order = {task: index for index, task in enumerate(info.tasks)}
         rows.sort(key=lambda row: (order.get(row.task, len(order)), row.attempt))
         ordinary = self._ordinary_failures | {node for node in self._crashed if node not in planned}
         partial = self._partial(session, missing)
-        info = replace(info, partial=partial)
+        requested = {task: number for task, number in requested.items() if number}
+        info = replace(info, partial=partial, tasks=requested)
         folder.write_info(info)
         verdict = decide(
             rows=rows,
-            requested={task: number for task, number in requested.items() if number},
+            requested=requested,
             gates=GateOptions(min_pass_rate=self._options.min_pass_rate),
             ordinary_failures=len(ordinary),
             partial=partial is not None,
         )
         return rows, info, verdict
+
+    def _crash_record(self, info: CampaignInfo, task: str, attempt: int, detail: str) -> AttemptRecord:
+        """The worker took what it knew of the attempt with it."""
+        from datetime import UTC, datetime
+
+        from pytest_thinkingbox.records.model import AttemptRecord
+
+        return AttemptRecord(
+            campaign=info.campaign,
+            task=task,
+            attempt=attempt,
+            try_number=1,
+            final=True,
+            requested=info.tasks[task],
+            outcome="invalid",
+            cause="crash",
+            detail=detail,
+            stop_reason=None,
+            reward=None,
+            agent=info.agent,
+            model=info.model,
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            seed=info.seed,
+        )
 
     def _partial(self, session: pytest.Session, missing: int) -> str | None:
         if self.stop.is_raised():

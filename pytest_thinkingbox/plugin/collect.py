@@ -169,15 +169,6 @@ def _task_id(item: pytest.Function, number: int, requested: int) -> str:
     return f"{base}[{case}]" if case else base
 
 
-def node_id(task_id: str, attempt: int, requested: int) -> str:
-    """The node id of an attempt: the other way round than `_task_id`."""
-    if requested == 1:
-        return task_id
-    if task_id.endswith("]"):
-        return f"{task_id[:-1]}-try{attempt}]"
-    return f"{task_id}[try{attempt}]"
-
-
 def _text(
     item: pytest.Function, argument: str, value: str | Callable[..., str], parameters: Mapping[str, Any]
 ) -> str:

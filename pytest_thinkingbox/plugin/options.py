@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,7 +122,8 @@ def add_options(parser: pytest.Parser) -> None:
         dest="tb_audit",
         action="store_true",
         default=None,
-        help="Read the changes of every attempt twice, the fast way and by full comparison, and stop at a difference.",
+        help="Read the changes of every attempt twice, the fast way and by full comparison; an attempt in which they "
+        "differ is invalid, loudly.",
     )
     parser.addini("tb_audit", "Default of --tb-audit.", type="bool", default=False)
     group.addoption(
@@ -205,12 +206,24 @@ def _check_together(config: pytest.Config, options: Options) -> None:
         return
     if options.agent == "openai" and options.model is None:
         raise pytest.UsageError("--tb-agent=openai needs a model: name it with --tb-model")
-    for option, name in (("reruns", "--reruns"), ("retries", "--retries"), ("force_flaky", "--force-flaky")):
-        # They belong to plugins that may be absent, hence the default.
-        if config.getoption(option, None):
-            raise pytest.UsageError(
-                f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of "
-                "the command line and addopts, or run the tasks apart from the tests that need it"
-            )
+    for name in _repeating(config):
+        raise pytest.UsageError(
+            f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of "
+            "the command line, addopts and ini file, or run the tasks apart from the tests that need it"
+        )
     if config.getoption("setuponly") and not config.getoption("setupplan"):
         raise pytest.UsageError("--setup-only would play episodes that nobody grades: use --setup-plan")
+
+
+def _repeating(config: pytest.Config) -> Iterator[str]:
+    """What asks another plugin to repeat failed tests. These plugins may be absent, and so their options."""
+    for option in ("reruns", "force_reruns", "retries", "force_flaky"):
+        if config.getoption(option, None):
+            yield f"--{option.replace('_', '-')}"
+    for setting in ("reruns", "retries"):
+        try:
+            value = config.getini(setting)
+        except ValueError:
+            continue
+        if str(value or "0").strip() != "0":
+            yield f"{setting} in {config.inipath}"

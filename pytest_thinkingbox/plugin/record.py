@@ -28,6 +28,7 @@ def record_of(
     campaign: str,
     xfail: bool,
     xfail_strict: bool,
+    credit: float | None,
     final: bool,
 ) -> AttemptRecord:
     """The record of one try; `final` says that its verdict is the attempt's."""
@@ -45,6 +46,7 @@ def record_of(
         stop_reason=conversation.stop_reason,
         stop_detail=conversation.stop_detail,
         reward=verdict.reward,
+        credit=credit,
         messages=conversation.messages,
         tool_calls=[
             ToolCallRecord(

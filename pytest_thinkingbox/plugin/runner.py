@@ -81,7 +81,7 @@ class Runner:
         self._window = WINDOW * share(options.concurrency, session.config)
         self._waiting = 0
         self._called: Run | None = None
-        self._position = {item: index for index, item in enumerate(session.items)}
+        self._next = 0
         self._queue = private.worker_queue(session.config)
         self._live = LiveLine(
             session.config, pool.counts, total=sum(plan_key in item.stash for item in session.items)
@@ -110,15 +110,19 @@ class Runner:
             plan = item.stash.get(plan_key, None)
             if plan is not None and plan.task.ahead and run_key not in item.stash and self._will_run(item):
                 self._submit(item, plan)
+            if self._queue is None:
+                self._next += 1
 
     def _upcoming(self, current: pytest.Item) -> Iterator[pytest.Item]:
         items = self._session.items
-        yield current
         if self._queue is not None:
+            yield current
             for index in self._queue():
                 yield items[index]
         else:
-            yield from (items[index] for index in range(self._position[current] + 1, len(items)))
+            # Items run in order: what was looked at once is never looked at again.
+            while self._next < len(items):
+                yield items[self._next]
 
     def _will_run(self, item: pytest.Item) -> bool:
         _, runs, _ = private.xfail_of(item)
@@ -256,7 +260,7 @@ class Runner:
         else:
             if error is not None and run.verdict is not None and run.verdict.outcome != "invalid":
                 run.verdict = invalid("checker", f"teardown: {type(error).__name__}: {error}")
-            self._finish(item, run, report)
+            self._finish(run, report)
         return report
 
     def _after_setup(self, run: Run, error: BaseException | None, report: pytest.TestReport) -> None:
@@ -284,37 +288,37 @@ class Runner:
             report.longrepr = None
             report.wasxfail = "strict, judged over all attempts"
 
-    def _finish(self, item: pytest.Item, run: Run, report: pytest.TestReport) -> None:
+    def _finish(self, run: Run, report: pytest.TestReport) -> None:
+        credit = None if run.attempt is None else attempts.earned_credit(run.attempt) or None
         if run.attempt is not None:
             attempts.close(run.attempt)
+            run.attempt = None
         if run.verdict is None:
             return
-        records = [
-            record_of(
-                run.plan, episode, _verdict_of(run, episode), options=self._options, campaign=self._campaign,
-                xfail=run.xfail, xfail_strict=run.xfail_strict, final=episode is run.tries[-1],
+        records = []
+        for episode in run.tries:
+            final = episode is run.tries[-1]
+            record = record_of(
+                run.plan,
+                episode,
+                run.verdict if final else invalid(episode.cause or "unknown", episode.detail),
+                options=self._options,
+                campaign=self._campaign,
+                xfail=run.xfail,
+                xfail_strict=run.xfail_strict,
+                credit=credit if final else None,
+                final=final,
             )
-            for episode in run.tries
-        ]  # fmt: skip
-        for record in records:
             self._folder.append(record)
-        row = records[-1].row(earlier=records[:-1])
-        report.__dict__[ROW] = row.to_json()
+            records.append(record)
+        report.__dict__[ROW] = records[-1].row(earlier=records[:-1]).to_json()
         run.tries.clear()
-        run.attempt = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._pool.close()
         for handler in private.capture_handlers(self._session.config):
             handler.removeFilter(self._log_filter)
-
-
-def _verdict_of(run: Run, episode: Any) -> Verdict:
-    if episode is run.tries[-1]:
-        assert run.verdict is not None
-        return run.verdict
-    return invalid(episode.cause, episode.detail)
 
 
 def _asserted(error: BaseException) -> bool:

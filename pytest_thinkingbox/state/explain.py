@@ -73,7 +73,7 @@ def _explain_mismatch(claims: Accounted[Any, Any], comparison: Comparison[Any, A
     counts += [f"{len(differing)} differ{'s' * (len(differing) == 1)}"] if differing else []
     counts += [f"{len(missing)} missing"] if missing else []
     counts += [f"{len(unexpected)} unexpected"] if unexpected else []
-    lines = [f"the {claims.noun}s are not what was expected: {', '.join(counts)}"]
+    lines = [f"{claims.noun}s differ: {', '.join(counts)}"]
     origins = _origins(comparison)
     for at, item, found in differing[:_LISTED]:
         lines.append(f"differs: {_short(expected[at])}")
