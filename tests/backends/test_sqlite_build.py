@@ -180,6 +180,18 @@ def test_t27_the_template_has_an_open_connection(backend: SqliteBackend, tmp_pat
     assert rows(backend, shared, "parents") == [(1, "seed")]
 
 
+def test_t37_work_that_a_seed_never_commits_is_refused(backend: SqliteBackend, tmp_path: Path) -> None:
+    left: list[Connection] = []
+
+    def seed(connection: Connection) -> None:
+        left.append(connection.engine.connect())
+        left[0].execute(insert(PARENTS), {"id": 1, "name": "never committed"})
+
+    with pytest.raises(ConfigurationError, match="leaves a transaction open: commit and close"):
+        backend.prepare(environment(tmp_path, METADATA, seed))
+    left[0].close()
+
+
 # ---------------------------------------- start states
 
 

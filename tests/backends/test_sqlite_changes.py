@@ -406,6 +406,63 @@ def test_a_database_in_another_encoding_is_one_change_of_the_schema(backend: Sql
     assert "encoding" in delta.after
 
 
+def test_functions_and_collations_that_only_the_agent_has(backend: SqliteBackend) -> None:
+    lease = backend.acquire(HOTEL, None, attempt_id="a")
+    with raw(lease) as connection:
+        connection.create_function("own", 1, lambda value: value, deterministic=True)
+        connection.create_collation("own", lambda a, b: (a > b) - (a < b))
+        connection.execute("CREATE INDEX i ON rooms (own(beds))")
+        connection.execute("CREATE INDEX j ON log (line COLLATE own, n)")
+        connection.execute("ALTER TABLE log ADD COLUMN more AS (own(n))")
+        connection.execute("UPDATE log SET n = 5 WHERE line = 'b'")
+    lease.cut()
+    diff = lease.read_changes(audit=True)
+    assert [(delta.action, delta.name) for delta in diff.schema] == [
+        ("altered", "log"),
+        ("created", "i"),
+        ("created", "j"),
+    ]
+    assert [(change.kind, change.table) for change in diff.rows] == [("delete", "log"), ("insert", "log")]
+
+
+def test_a_state_that_cannot_be_read_is_the_agents_doing(backend: SqliteBackend) -> None:
+    """A table that was made again with a collation of the agent's own in its key."""
+    lease = backend.acquire(HOTEL, None, attempt_id="a")
+    with raw(lease) as connection:
+        connection.create_collation("own", lambda a, b: (a > b) - (a < b))
+        connection.execute("DROP TABLE rooms")
+        connection.execute(
+            "CREATE TABLE rooms (code TEXT COLLATE own PRIMARY KEY NOT NULL, beds INTEGER) WITHOUT ROWID"
+        )
+    lease.cut()
+    diff = lease.read_changes(audit=True)
+    assert [(delta.action, delta.type, delta.name) for delta in diff.schema] == [
+        ("altered", "file", "main"),
+        ("altered", "table", "rooms"),
+    ]
+
+
+def test_utf_16_files_are_read_like_others(backend: SqliteBackend) -> None:
+    environment = environment_of(
+        "PRAGMA encoding = 'UTF-16le'",
+        "CREATE TABLE t (k TEXT PRIMARY KEY, v)",
+        "INSERT INTO t VALUES ('größe', 1)",
+    )
+    [change] = changes_after(backend, environment, "UPDATE t SET v = '🏨'").rows
+    assert (change.key, change.after) == (("größe",), {"k": "größe", "v": "🏨"})
+
+
+@pytest.mark.parametrize("options", ["content=''", "content='log', content_rowid='rowid'"])
+def test_full_text_tables_without_content_of_their_own(backend: SqliteBackend, options: str) -> None:
+    environment = environment_of(
+        "CREATE TABLE log (line)", f"CREATE VIRTUAL TABLE f USING fts5(line, {options})"
+    )
+    diff = changes_after(
+        backend, environment, "INSERT INTO log VALUES ('x')", "INSERT INTO f(rowid, line) VALUES (1, 'x')"
+    )
+    assert {(change.kind, change.table) for change in diff.rows} == {("insert", "f"), ("insert", "log")}
+
+
 # ---------------------------------------- values
 
 

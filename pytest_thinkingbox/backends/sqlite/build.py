@@ -81,20 +81,26 @@ def _set_up(connection: sqlite3.Connection, *, foreign_keys: bool) -> None:
 
 
 def _check(path: Path, what: str) -> None:
-    """Half a seed often shows as rows whose parent is not there."""
-    connection = sqlite3.connect(path, isolation_level=None)
+    """Half a seed often shows as rows whose parent is not there, or as work that is not committed."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=1.0)
     try:
         broken = connection.execute("PRAGMA foreign_key_check").fetchmany(4)
-        if broken:
-            rows = "; ".join(
-                f"{table} rowid {rowid} has no row in {parent}" for table, rowid, parent, _ in broken[:3]
-            )
-            more = "; and more" if len(broken) > 3 else ""
-            raise ConfigurationError(f"{what} loads only in part: {rows}{more}")
-    except sqlite3.Error as error:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            raise ConfigurationError(
+                f"{what} leaves a transaction open: commit and close every connection that it opens itself"
+            ) from error
         raise ConfigurationError(f"{what}: foreign keys cannot be checked: {error}") from error
     finally:
         connection.close()
+    if broken:
+        rows = "; ".join(
+            f"{table} rowid {rowid} has no row in {parent}" for table, rowid, parent, _ in broken[:3]
+        )
+        more = "; and more" if len(broken) > 3 else ""
+        raise ConfigurationError(f"{what} loads only in part: {rows}{more}")
 
 
 def describe(source: Source) -> str:

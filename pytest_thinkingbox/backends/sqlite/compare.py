@@ -82,7 +82,8 @@ def full_candidates(connection: sqlite3.Connection, comparison: Comparison) -> C
     """Rows of one table that only one of the states has, by EXCEPT in both directions.
 
     EXCEPT compares stored values: by bytes, not by the column's collation, text never equal to a number or a
-    BLOB. 1 and 1.0 are equal to it, as they are in meaning.
+    BLOB. 1 and 1.0 are equal to it, as they are in meaning. No index is used, for the agent may have made it, with
+    a collation that only the agent has.
     """
     if comparison.exact_key:
         return Candidates(
@@ -102,7 +103,8 @@ def _values(comparison: Comparison) -> str:
 def _only_in(connection: sqlite3.Connection, comparison: Comparison, one: str, other: str) -> list[Raw]:
     values, table = _values(comparison), quote(comparison.table)
     return connection.execute(
-        f"SELECT {values} FROM {quote(one)}.{table} EXCEPT SELECT {values} FROM {quote(other)}.{table}"
+        f"SELECT {values} FROM {quote(one)}.{table} NOT INDEXED"
+        f" EXCEPT SELECT {values} FROM {quote(other)}.{table} NOT INDEXED"
     ).fetchall()
 
 
@@ -111,7 +113,7 @@ def _multiset_difference(connection: sqlite3.Connection, comparison: Comparison)
     values, table = _values(comparison), quote(comparison.table)
     positions = ", ".join(str(index + 1) for index in range(len(comparison.columns)))
     counted = {
-        schema: f"SELECT {values}, count(*) FROM {quote(schema)}.{table} GROUP BY {positions}"
+        schema: f"SELECT {values}, count(*) FROM {quote(schema)}.{table} NOT INDEXED GROUP BY {positions}"
         for schema in ("main", REFERENCE)
     }
     more: dict[Raw, int] = {}

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +16,10 @@ from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.backends.sqlite.compare import (
     REFERENCE,
     FindCandidates,
+    final_catalog,
     full_candidates,
     read_diff,
+    schema_deltas,
 )
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.backends.sqlite.gate import Gate
@@ -125,11 +128,21 @@ class SqliteLease:
                 if audit and found != (expected := self._full(judge)):
                     raise AuditMismatch(f"fast path: {found}\nfull comparison: {expected}")
             except sqlite3.DatabaseError as error:
-                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                    raise
-                self._damage = SchemaDelta("altered", "file", "main", after=str(error))
-                return StateDiff(schema=(self._damage,))
+                return StateDiff(schema=self._unreadable(judge, error))
             return found
+
+    def _unreadable(self, judge: sqlite3.Connection, error: sqlite3.DatabaseError) -> tuple[SchemaDelta, ...]:
+        """What the agent did to a state that cannot be read: a damaged file, an index by a collation of its own.
+
+        Raises the error again if it did nothing of the kind.
+        """
+        damage = SchemaDelta("altered", "file", "main", after=str(error))
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return (damage,)
+        deltas = schema_deltas(self.template.catalog, final_catalog(judge, self.template.catalog))
+        if not deltas:
+            raise error
+        return (damage, *deltas)
 
     def _quick(self, judge: sqlite3.Connection) -> StateDiff:
         if self._file.untouched():
@@ -177,13 +190,15 @@ class SqliteLease:
             if self._released:
                 return
             self._released = True
-            self._gate.shut(seconds=0.25)
-            self._file.discard()  # before the write lock goes: who waits for it gets a file without a name
-            if self._after is not None:
-                self._after.close()
-            if self._judge is not None:
-                self._judge.close()
-            if "engine" in vars(self):
-                self.engine.dispose()
-            self._file.close()
-        self._on_release(self)
+            with ExitStack() as last_first:
+                last_first.callback(self._on_release, self)
+                last_first.callback(self._file.close)
+                if "engine" in vars(self):
+                    last_first.callback(self.engine.dispose)
+                if self._judge is not None:
+                    last_first.callback(self._judge.close)
+                if self._after is not None:
+                    last_first.callback(self._after.close)
+                # Before the write lock goes: who waits for it gets a file without a name.
+                last_first.callback(self._file.discard)
+                last_first.callback(self._gate.shut, seconds=0.25)

@@ -102,8 +102,8 @@ class CopiedFile:
         if not self._in_place():
             return None
         if read_at(self._descriptor, 1, 19) == b"\2" or os.path.exists(f"{self.path}-wal"):
-            self._wal = self._wal or _read_wal(self.path, page_map)
-            if self._wal is None:
+            self._wal = self._wal or _open_wal(self.path)
+            if self._wal is None or not self._wal.read(page_map.page_size):
                 return None
         changed = differing(page_map, self._descriptor, os.fstat(self._descriptor).st_size)
         return _Pages(
@@ -213,8 +213,8 @@ class OverlayFile:
     def final_pages(self, page_map: PageMap, count: int) -> FinalPages | None:
         if not self._guarded():
             return None
-        self._wal = self._wal or _read_wal(self.path, page_map)
-        if self._wal is None:
+        self._wal = self._wal or _open_wal(self.path)
+        if self._wal is None or not self._wal.read(page_map.page_size):
             return None
         return _Pages(
             changed=frozenset(self._wal.frames),
@@ -245,12 +245,8 @@ class OverlayFile:
             self._on_close(None)
 
 
-def _read_wal(path: Path, page_map: PageMap) -> WalView | None:
+def _open_wal(path: Path) -> WalView | None:
     try:
-        wal = WalView(path)
+        return WalView(path)
     except OSError:
         return None
-    if wal.read(page_map.page_size):
-        return wal
-    wal.close()
-    return None

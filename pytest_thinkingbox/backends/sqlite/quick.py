@@ -29,14 +29,14 @@ def join_candidates(connection: sqlite3.Connection, comparison: Comparison) -> C
     gone: list[Raw] = []
     come: list[Raw] = []
     for row in connection.execute(
-        f"SELECT {listed} FROM main.{table} AS a LEFT JOIN {REFERENCE}.{table} AS b ON {on}"
+        f"SELECT {listed} FROM main.{table} AS a NOT INDEXED LEFT JOIN {REFERENCE}.{table} AS b ON {on}"
         f" WHERE b.{key[0]} IS NULL OR {differs}"
     ):
         come.append(row[:width])
         if row[width + comparison.key[0]] is not None:
             gone.append(row[width:])
     gone += connection.execute(
-        f"SELECT {', '.join(f'b.{name}' for name in columns)} FROM {REFERENCE}.{table} AS b"
+        f"SELECT {', '.join(f'b.{name}' for name in columns)} FROM {REFERENCE}.{table} AS b NOT INDEXED"
         f" LEFT JOIN main.{table} AS a ON {on} WHERE a.{key[0]} IS NULL"
     ).fetchall()
     return Candidates(gone=gone, come=come)
@@ -96,6 +96,6 @@ def _rows_at(
     for start in range(0, len(ordered), _BATCH):
         numbers = ", ".join(map(str, ordered[start : start + _BATCH]))
         rows += connection.execute(
-            f"SELECT {listed} FROM {schema}.{quote(comparison.table)} WHERE {quote(rowid)} IN ({numbers})"
+            f"SELECT {listed} FROM {schema}.{quote(comparison.table)} NOT INDEXED WHERE {quote(rowid)} IN ({numbers})"
         ).fetchall()
     return rows

@@ -24,8 +24,8 @@ class WalView:
         self.frames: dict[int, int] = {}
         """Where in the log the latest content of a page begins, by page number."""
         try:
-            self._index = self._open(f"{path}-shm")
             self._log = self._open(f"{path}-wal")
+            self._index = self._open(f"{path}-shm")  # last, so that it is not closed here
         except OSError:
             self.close()
             raise
