@@ -136,7 +136,8 @@ def test_no_approval_up_to_the_limit(changes, stay):
 def test_two_of_three_wishes(changes):
     """The night is added at today's rate and the arrival recorded in UTC; the lower class is refused in a note.
 
-    More nights may be added (3.2) and an arrival time recorded (3.5); a lower class on event nights is refused (3.3).
+    More nights may be added (3.2) and an arrival time recorded (3.5); a lower class on event nights is refused, and
+    the note names the event (3.3).
     """
     assert changes == [
         Updated(
@@ -150,7 +151,11 @@ def test_two_of_three_wishes(changes):
         Inserted("history", booking_id=1063, event="changed"),
         Inserted("history", booking_id=1063, event="arrival"),
         Inserted(
-            "case_notes", booking_id=1063, kind="refusal", policy_section="3.3", body=Mentions("HB-1063")
+            "case_notes",
+            booking_id=1063,
+            kind="refusal",
+            policy_section="3.3",
+            body=Mentions("HB-1063", "Harbour Air Show"),
         ),
         Inserted("messages", guest_id=33, booking_id=1063, topic="booking", body=Mentions("HB-1063", "23")),
     ]

@@ -108,7 +108,11 @@ def test_a_no_show_before_four_is_taken_back(attempt, changes):
         Inserted("history", booking_id=1075, event="reinstated"),
         Inserted("history", booking_id=1075, event="arrival"),
         Inserted(
-            "case_notes", booking_id=1075, kind="correction", policy_section="3.6", body=Mentions("HB-1075")
+            "case_notes",
+            booking_id=1075,
+            kind="correction",
+            policy_section="3.6",
+            body=Mentions("HB-1075", "no-show"),
         ),
     ]
     assert attempt.outbox.mail == [
