@@ -109,6 +109,7 @@ class EpisodePool:
                 await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
             if self._world is not None:
                 await self._world.agent.aclose()
+                await self._world.users.aclose()
 
         asyncio.run(main())
 

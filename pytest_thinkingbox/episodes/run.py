@@ -18,7 +18,8 @@ from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequ
 from pytest_thinkingbox.episodes.outcomes import meaning_of
 from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.errors import Invalid
-from pytest_thinkingbox.people.base import MakeUser
+from pytest_thinkingbox.people.base import Users
+from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
 CLOSE_GRACE = 5.0
@@ -40,7 +41,7 @@ class World:
 
     backend: Backend
     agent: Agent
-    make_user: MakeUser
+    users: Users
     audit: bool
     tamper: Tamper | None = None
 
@@ -72,14 +73,7 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
 
 async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None:
     with _timed(episode, "acquire"):
-        lease = await asyncio.to_thread(
-            world.backend.acquire,
-            request.environment,
-            request.start,
-            attempt_id=f"{request.campaign}-{derive_seed(request.attempt_id, episode.try_number):08x}",
-        )
-    episode.lease = lease
-    episode.seed_hash = await asyncio.to_thread(world.backend.seed_hash, request.environment)
+        lease = await asyncio.to_thread(_acquire, world.backend, request, episode)
     async with _mail_sink(request) as sink:
         with _timed(episode, "converse"):
             await _converse_then_leave(world, request, episode, lease, sink)
@@ -87,9 +81,26 @@ async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None
             await asyncio.to_thread(world.tamper, request, lease, sink)
     episode.mail = None if sink is None else tuple(sink.received)
     with _timed(episode, "read"):
-        await asyncio.to_thread(lease.cut)
-        episode.diff = await asyncio.to_thread(lease.read_changes, audit=world.audit)
+        episode.diff = await asyncio.to_thread(_cut_and_read, lease, audit=world.audit)
         episode.rules = lease.rules
+
+
+# Each step in a thread is a hop there and back: what follows upon one another goes in one.
+
+
+def _acquire(backend: Backend, request: EpisodeRequest, episode: Episode) -> Lease:
+    episode.seed_hash = backend.seed_hash(request.environment)
+    episode.lease = backend.acquire(
+        request.environment,
+        request.start,
+        attempt_id=f"{request.campaign}-{derive_seed(request.attempt_id, episode.try_number):08x}",
+    )
+    return episode.lease
+
+
+def _cut_and_read(lease: Lease, *, audit: bool) -> StateDiff:
+    lease.cut()
+    return lease.read_changes(audit=audit)
 
 
 async def _converse_then_leave(
@@ -187,7 +198,7 @@ async def _converse(
             clock=clock,
             database_url=lease.url if environment.agent_database else None,
         )
-        user = world.make_user(request, seed=derive_seed("user", seed))
+        user = world.users(request, seed=derive_seed("user", seed))
         try:
             session = await stack.enter_async_context(world.agent.open(task, request))
             message: str | None = request.prompt

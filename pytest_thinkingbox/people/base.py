@@ -15,10 +15,19 @@ class User(Protocol):
         """
 
 
-class MakeUser(Protocol):
+class Users(Protocol):
+    """Makes the user of each attempt; one object per campaign and process."""
+
     def __call__(self, request: EpisodeRequest, *, seed: int) -> User | None:
         """The user of this attempt; None when the conversation ends with the agent's first answer."""
 
+    async def aclose(self) -> None: ...
 
-def nobody(request: EpisodeRequest, *, seed: int) -> None:
+
+class Nobody:
     """No user replies: the agent's first final text ends the episode."""
+
+    def __call__(self, request: EpisodeRequest, *, seed: int) -> None:
+        return None
+
+    async def aclose(self) -> None: ...

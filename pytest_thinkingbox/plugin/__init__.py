@@ -105,6 +105,12 @@ def pytest_assertrepr_compare(
     return explained
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if NODE in report.__dict__:
+        make_printable(report, colors=private.shows_colors(_config_of_reports[-1]))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

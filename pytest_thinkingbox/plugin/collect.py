@@ -61,7 +61,8 @@ class Collection:
         if proof is None:
             return
         counts: dict[str, int] = {}
-        kept, left_out = [], []
+        kept: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
         for item in items:
             plan = item.stash.get(plan_key, None)
             if plan is not None and plan.task_id not in counts:

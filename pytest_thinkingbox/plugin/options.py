@@ -35,6 +35,11 @@ class Options:
     proof: Plan | None = None
     """What to play instead of an agent, when this run is a part of a proof."""
 
+    @property
+    def plays_users(self) -> bool:
+        """Whether a model plays the users of tasks that have one."""
+        return self.user_model is not None or self.agent == "openai"
+
 
 def _whole(least: int) -> Callable[[str], int]:
     def parse(text: str) -> int:

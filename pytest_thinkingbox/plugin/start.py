@@ -47,7 +47,9 @@ def make_runner(session: pytest.Session) -> Runner:
         return World(
             backend=backend,
             agent=agent,
-            make_user=make_users(agent, model=options.user_model),
+            users=make_users(
+                agent, model=options.user_model, base_url=options.base_url, concurrency=concurrency
+            ),
             audit=options.audit,
         )
 
