@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -244,6 +245,17 @@ def test_plain_copies_lie_on_disk_and_are_read_in_full(tmp_path: Path) -> None:
         connection.execute("DELETE FROM numbers WHERE n = 7")
     assert finish(lease) == [(7,)]
     backend.close()
+
+
+def test_attempts_in_many_threads_do_not_meet(backend: SqliteBackend, placed: str) -> None:
+    def play(number: int) -> bool:
+        lease = backend.acquire(NUMBERS, None, attempt_id=str(number))
+        with lease.engine.begin() as connection:
+            connection.execute(text("DELETE FROM numbers WHERE n % 50 = :n"), {"n": number % 50})
+        return finish(lease) == [(n,) for n in range(1, 2001) if n % 50 == number % 50]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(play, range(48)))
 
 
 # ---------------------------------------- budgets
