@@ -56,6 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
     options = resolve(config)
     config.stash[options_key] = options
     config.pluginmanager.register(Collection(), "thinkingbox-collection")
+    if options.agent is not None:
+        from pytest_thinkingbox.plugin.printable import PrintableReports
+
+        config.pluginmanager.register(PrintableReports(config), "thinkingbox-printable")
     if is_worker(config):
         config.stash[campaign_key] = worker_input(config)["thinkingbox_campaign"]
         return
@@ -103,12 +107,6 @@ def pytest_assertrepr_compare(
     if explained is not None and runner is not None:
         runner.explained(explained)
     return explained
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if NODE in report.__dict__:
-        make_printable(report, colors=private.shows_colors(_config_of_reports[-1]))
 
 
 @pytest.hookimpl(wrapper=True)

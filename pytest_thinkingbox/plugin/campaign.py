@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ ROW = "thinkingbox_row"
 """On the last report of an attempt: its row as ASCII JSON, which survives the wire between processes."""
 NODE = "thinkingbox_node"
 """On every report of an attempt: "attempt", or "skipped" when a fixture skipped it."""
+_ATTEMPT = re.compile(r"[-\[]try\d+\]\Z")  # what a node id has beyond its task's
 
 
 class Campaign:
@@ -62,7 +64,7 @@ class Campaign:
 
     def _show_once(self, report: pytest.TestReport) -> None:
         """Twenty attempts fail in few ways: each way is shown once a task."""
-        task = report.nodeid.rpartition("[")[0]
+        task = _ATTEMPT.sub("", report.nodeid)
         way = str(report.longrepr).strip().rpartition("\n")[2]
         if (task, way) in self._shown:
             private.hide_failure_text(report)

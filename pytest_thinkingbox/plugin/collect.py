@@ -165,9 +165,12 @@ def _plan(item: pytest.Function) -> None:
 def _task_id(item: pytest.Function, number: int, requested: int) -> str:
     if requested == 1:
         return item.nodeid
-    base, _, bracket = item.nodeid.rpartition("[")
-    case = bracket.removesuffix("]").removesuffix(f"try{number}").removesuffix("-")
-    return f"{base}[{case}]" if case else base
+    # The function's own name tells where the bracket begins: a case's id may hold brackets too.
+    start = len(item.nodeid) - len(item.name) + len(item.originalname) + 1
+    base, bracket = item.nodeid[: start - 1], item.nodeid[start:-1]
+    if bracket == f"try{number}":
+        return base
+    return f"{base}[{bracket.removesuffix(f'-try{number}')}]"
 
 
 def _text(

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.campaign import NODE
+
 _COLOR = r"\x1b\[[0-9;]*m"
 # Controls but tab and newline, halves of surrogate pairs, line separators, overrides of the direction of writing.
 _UNSAFE = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]"
@@ -28,13 +31,24 @@ def printable(text: str, *, colors: bool = False, keep: str = "") -> str:
     return (_ALL_BUT_COLORS if colors else _ALL).sub(escaped, text)
 
 
-def make_printable(report: pytest.TestReport, *, colors: bool) -> None:
-    """Do it to everything in a report that is shown or sent. `colors`: pytest's own may be in there."""
-    report.longrepr = _cleaned(report.longrepr, colors=colors)
-    report.sections = [
-        (printable(title), printable(text, colors=True, keep=_LAYOUT)) for title, text in report.sections
-    ]
-    report.user_properties = _cleaned(report.user_properties, colors=False)
+class PrintableReports:
+    """Registered in every process once an agent is named, so that its reports are shown and sent as `printable`."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if NODE not in report.__dict__:
+            return
+        # Where there are colors, those of pytest's own explanations are among them.
+        colors = private.shows_colors(self._config)
+        report.longrepr = _cleaned(report.longrepr, colors=colors)
+        report.sections = [
+            (printable(title), printable(text, colors=colors, keep=_LAYOUT))
+            for title, text in report.sections
+        ]
+        report.user_properties = _cleaned(report.user_properties, colors=False)
 
 
 def _cleaned(value: Any, *, colors: bool) -> Any:

@@ -35,6 +35,13 @@ def is_on_terminal(config: pytest.Config) -> bool:
     return reporter is not None and bool(reporter.isatty())
 
 
+def shows_colors(config: pytest.Config) -> bool:
+    """Whether pytest writes in colors, and puts them into its explanations; never in an xdist worker."""
+    return config.pluginmanager.has_plugin("terminalreporter") and bool(
+        config.get_terminal_writer().hasmarkup
+    )
+
+
 def uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
     """While this is open, what is written reaches the terminal and not the captured output of the running test."""
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
