@@ -15,7 +15,7 @@ from typing import TypeVar
 import httpx
 
 from pytest_thinkingbox.agents.provider_errors import ErrorReply, read_error
-from pytest_thinkingbox.agents.transport import StackedTransport
+from pytest_thinkingbox.agents.transport import Connections, Reply
 from pytest_thinkingbox.agents.wire import NoReply
 from pytest_thinkingbox.errors import ConfigurationError, ProviderDown
 
@@ -65,7 +65,7 @@ class Endpoint:
         self._retries = retries
         self._backoff = backoff
         self._places = asyncio.Semaphore(concurrency)
-        self._client: httpx.AsyncClient | None = None
+        self._client: Connections | _Proxied | None = None
         self._random = Random()
 
     def __repr__(self) -> str:
@@ -92,8 +92,8 @@ class Endpoint:
                 try:
                     async with asyncio.timeout(self._seconds):
                         response = await self._post(body)
-                    if response.is_success:
-                        return read(response.content, response.headers.get("content-type", "")), (
+                    if response.success:
+                        return read(response.body, response.headers.get("content-type", "")), (
                             time.monotonic() - started
                         )
                 except TimeoutError:
@@ -115,37 +115,58 @@ class Endpoint:
             self.redact(f"{self.url} failed {self._retries + 1} times; the last time: {failure}")
         )
 
-    def _error(self, response: httpx.Response) -> ErrorReply:
-        return read_error(response.status_code, self.redact(response.text).encode("utf-8", "replace"))
+    def _error(self, response: Reply) -> ErrorReply:
+        return read_error(response.status, self.redact(response.text).encode("utf-8", "replace"))
 
-    async def _post(self, body: bytes) -> httpx.Response:
+    async def _post(self, body: bytes) -> Reply:
         client = self._client
         if client is None:
             client = self._client = self._new_client()
-        return await client.send(client.build_request("POST", self._address, content=body))
+        return await client.post(body)
 
-    def _new_client(self) -> httpx.AsyncClient:
+    def _new_client(self) -> Connections | _Proxied:
         headers = {"content-type": "application/json", "user-agent": "pytest-thinkingbox"}
         if self._key:
             azure = self._address.host.endswith(".azure.com")
             headers["api-key" if azure else "authorization"] = self._key if azure else f"Bearer {self._key}"
-        # How long a request may take in all is limited in `ask`.
-        timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
         if _needs_proxy(self._address):
-            limits = httpx.Limits(
-                max_connections=self.concurrency, max_keepalive_connections=self.concurrency
-            )
-            return httpx.AsyncClient(headers=headers, timeout=timeout, limits=limits)
+            return _Proxied(self._address, headers=headers, concurrency=self.concurrency)
         secure = self._address.scheme == "https"
-        transport = StackedTransport(
-            ssl_context=httpx.create_ssl_context() if secure else None, connect_seconds=CONNECT_SECONDS
+        return Connections(
+            self._address,
+            headers=httpx.Request(
+                "POST",
+                self._address,
+                headers={"accept": "*/*", "accept-encoding": "gzip, deflate", **headers},
+            ).headers.raw,
+            ssl_context=httpx.create_ssl_context() if secure else None,
+            connect_seconds=CONNECT_SECONDS,
         )
-        return httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+
+
+class _Proxied:
+    """The same through the proxy that the environment names."""
+
+    def __init__(self, url: httpx.URL, *, headers: Mapping[str, str], concurrency: int) -> None:
+        self._url = url
+        self._client = httpx.AsyncClient(
+            headers=headers,
+            # How long a request may take in all is limited in `ask`.
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency),
+        )
+
+    async def post(self, body: bytes) -> Reply:
+        response = await self._client.post(self._url, content=body)
+        return Reply(response.status_code, response.headers, response.content)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
 
 
 def delay(repetition: int, asked: float | None, *, backoff: float, random: Random) -> float:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pytest_thinkingbox.agents.base import AgentTask, Stop
+from pytest_thinkingbox.agents.base import AgentTask, Stop, ToolSpec
 from pytest_thinkingbox.agents.chat import ChatModel
 from pytest_thinkingbox.agents.endpoint import Endpoint
 from pytest_thinkingbox.agents.wire import Answer, RequestedCall, Transcript, encode_tools
@@ -38,13 +38,21 @@ class OpenAIAgent:
         self.model: str | None = model
         self.endpoint = Endpoint(base_url or DEFAULT_URL, api_key=api_key, concurrency=concurrency)
         self.chat = ChatModel(self.endpoint, model, parameters=parameters, send_seed=send_seed)
+        self._tools: tuple[ToolSpec, ...] = ()
+        self._encoded_tools = b""
 
     def __repr__(self) -> str:
         return f"OpenAIAgent({self.model!r} at {self.endpoint.url!r})"
 
     @asynccontextmanager
     async def open(self, task: AgentTask, request: EpisodeRequest) -> AsyncIterator[OpenAISession]:
-        yield OpenAISession(self.chat, task)
+        yield OpenAISession(self.chat, task, tools=self._encoded(tuple(task.tools)))
+
+    def _encoded(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        """Attempts that follow upon one another mostly have the same tools."""
+        if tools != self._tools:
+            self._tools, self._encoded_tools = tools, encode_tools(tools)
+        return self._encoded_tools
 
     async def aclose(self) -> None:
         await self.endpoint.aclose()
@@ -53,11 +61,11 @@ class OpenAIAgent:
 class OpenAISession:
     """One conversation. What the conversation holds already is sent first."""
 
-    def __init__(self, chat: ChatModel, task: AgentTask) -> None:
+    def __init__(self, chat: ChatModel, task: AgentTask, *, tools: bytes) -> None:
         self._chat = chat
         self._task = task
         self._transcript = Transcript()
-        self._tools = encode_tools(task.tools)
+        self._tools = tools
         self._tool_names = frozenset(tool.name for tool in task.tools)
         self._turns = 0
         self._output_tokens = 0

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -101,6 +102,18 @@ def test_without_instructions_there_is_no_system_message() -> None:
     with StubEndpoint([says("Hi")]) as stub:
         Play(instructions="").run(agent(stub))
     assert [message["role"] for message in stub.received[0].messages] == ["user"]
+
+
+def test_each_attempt_sends_its_own_tools() -> None:
+    other = Play()
+    other.task.tools = [replace(other.task.tools[0], description="Book a suite.")]
+    with StubEndpoint(by_turn([says("Done.")])) as stub:
+        one = agent(stub)
+        for play in (Play(), other, Play()):
+            play.run(one)
+    assert [received.json["tools"][0]["function"]["description"] for received in stub.received] == [
+        "Book a room.", "Book a suite.", "Book a room.",
+    ]  # fmt: skip
 
 
 def test_without_tools_none_are_sent() -> None:
