@@ -82,6 +82,7 @@ class Reader:
 
     def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
         self._pytester = pytester
+        self._environ = monkeypatch
         monkeypatch.setenv("COLUMNS", "80")
         monkeypatch.setenv("PYTEST_ADDOPTS", APART)
         monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
@@ -90,12 +91,14 @@ class Reader:
         for block in blocks_of(page):
             self._write(block)
 
-    def follow(self, page: Path) -> None:
+    def follow(self, page: Path, *, prove: bool = False) -> None:
+        """With `prove=False` proofs, which take seconds, are left out."""
         for block in blocks_of(page):
             self._write(block)
             if block.language == "console":
                 for command in commands_of(block):
-                    self._try(page, command)
+                    if prove or command.words[:2] != ["thinkingbox", "prove"]:
+                        self._try(page, command)
 
     def _write(self, block: Block) -> None:
         if block.file is not None:
@@ -112,7 +115,10 @@ class Reader:
         if program == "pytest":
             result = self._pytester.runpytest_inprocess(*arguments)
         elif program == "thinkingbox":
+            apart = APART.replace("-p no:xdist", "")  # a proof uses all cores
+            self._environ.setenv("PYTEST_ADDOPTS", apart)
             result = self._pytester.run(sys.executable, "-m", "pytest_thinkingbox.cli", *arguments)
+            self._environ.setenv("PYTEST_ADDOPTS", APART)
         else:
             raise AssertionError(f"{page.name}: {program!r}: a console block runs pytest or thinkingbox")
         missing = difference(command.expected, result.outlines)
