@@ -48,9 +48,12 @@ def _parser() -> argparse.ArgumentParser:
         "attempt", metavar="ATTEMPT", help="its node id, or the end of it, such as 'test_refund[try3]'"
     )
     prove = commands.add_parser(
-        "prove", help="whether the checkers of a suite can be trusted", description=_prove.__doc__
+        "prove",
+        help="whether the checkers of a suite can be trusted",
+        description=_prove.__doc__,
+        usage="thinkingbox prove [-h] [--min-score SCORE] SUITE [OPTIONS OF PYTEST]",
+        allow_abbrev=False,
     )
-    prove.add_argument("suite", metavar="SUITE", help="files, folders or node ids for pytest", nargs="+")
     prove.add_argument(
         "--min-score",
         type=_share,
@@ -113,12 +116,12 @@ def _show(options: argparse.Namespace) -> list[str]:
 def _prove(options: argparse.Namespace, others: list[str]) -> int:
     """Play each task's solution, an agent that does nothing, and mutants of the solution: only the first may pass.
 
-    Further options are pytest's own: -k, -m, -n, --tb-backend. Exit status 0 when every checker holds, 1 when one
-    does not, 2 when pytest cannot run the suite.
+    SUITE and all other options are for pytest: -k, -m, -n, --tb-backend. Exit status 0 when every checker holds,
+    1 when one does not, 2 when pytest cannot run the suite.
     """
     from pytest_thinkingbox.proof.drive import prove
 
-    return prove([*options.suite, *others], directory=_ROOT, min_score=options.min_score, width=_width())
+    return prove(others, directory=_ROOT, min_score=options.min_score, width=_width())
 
 
 def _share(text: str) -> float:

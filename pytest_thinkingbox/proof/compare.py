@@ -84,20 +84,26 @@ def _links(items: Sequence[Change], changes: Changes) -> dict[tuple[int, str], S
     for number, parent in enumerate(rows):
         if parent.kind != "insert":
             continue
-        name = parent.table.rpartition(".")[2]
         for generated, value in (parent.after or {}).items():
             if value is None or not changes.book.is_generated(parent.table, generated):
                 continue
             same = Same(f"{number} {generated}")
             for child in rows:
                 for column, held in (child.after or {}).items():
-                    stem = column.removesuffix(f"_{generated}")
-                    refers = stem != column and bool(stem) and name.startswith(stem)
                     counts = child.kind == "insert" or column in changes.book.changed(child)
-                    if refers and counts and equal(held, value):
+                    if counts and equal(held, value) and _refers(column, generated, changes) == parent.table:
                         links[id(child), column] = same
                         links[id(parent), generated] = same
     return links
+
+
+def _refers(column: str, generated: str, changes: Changes) -> str | None:
+    """The table whose key a column is named after: `refunds` for `refund_id`, not `refund_lines`."""
+    stem = column.removesuffix(f"_{generated}")
+    if not stem or stem == column:
+        return None
+    tables = [name for name in changes.book.rules.tables if name.rpartition(".")[2].startswith(stem)]
+    return min(tables, key=len, default=None)
 
 
 def _words(missing: list[Change], added: list[Change], wanted: Changes, changes: Changes) -> list[str]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -64,10 +65,7 @@ def _prove(arguments: Sequence[str], folder: Path, cwd: Path, started: float) ->
     notes.mkdir()
     print("thinkingbox: playing every solution twice, and an agent that does nothing", flush=True)
     info, records = _run("survey", Plan(notes=notes), arguments, folder, cwd)
-    # A task of which nothing was played was skipped by one of its fixtures.
-    surveys = [
-        survey_of(task, records[task], read_notes(notes, task)) for task in info.tasks if task in records
-    ]
+    surveys = [survey_of(task, records.get(task, {}), read_notes(notes, task)) for task in info.tasks]
     plans = _plans(surveys)
     total = sum(len(one.attempts) for one in plans.values())
     played: Mapping[str, Mapping[int, AttemptRecord]] = {}
@@ -77,7 +75,7 @@ def _prove(arguments: Sequence[str], folder: Path, cwd: Path, started: float) ->
     proofs = [_judged(one, plans, played) for one in surveys]
     return SuiteProof(
         tasks=without_reading(proofs, plans),
-        skipped=[task for task in info.tasks if task not in records],
+        skipped=[task for task in info.task_hashes if task not in info.tasks],
         seconds=time.monotonic() - started,
         attempts=total + sum(len(one) for one in records.values()),
         hashes={task: shallow(one) for task, one in info.task_hashes.items()},
@@ -90,15 +88,22 @@ def _judged(
     plan = plans.get(survey.task)
     if plan is None:
         return TaskProof(task=survey.task, problems=survey.problems, no_change=survey.no_change)
+    proof = judge(survey, plan, played.get(survey.task, {}))
+    if not survey.no_change:
+        return proof
     assert survey.notes is not None
     remarks = []
-    if survey.no_change:
-        untried = untried_tools(survey.notes, _writes(plans.values()))
-        if untried:
-            remarks.append(
-                f"no solution of the suite calls {', '.join(untried)}: no arguments are known for it"
-            )
-    return judge(survey, plan, played.get(survey.task, {}), remarks=remarks)
+    untried = untried_tools(survey.notes, _writes(plans.values()))
+    if untried:
+        remarks.append(f"{', '.join(untried)}: no solution of the suite says with what arguments")
+    fates: dict[str, set[str]] = {}
+    for one in proof.mutants:
+        if one.mutation.kind == "extra":
+            fates.setdefault(one.mutation.tool, set()).add(one.fate)
+    refused = [tool for tool, seen in fates.items() if seen == {"refused"}]
+    if refused:
+        remarks.append(f"{', '.join(refused)}: what the solutions of other tasks call is refused here")
+    return replace(proof, remarks=remarks)
 
 
 def _writes(plans: Iterable[TaskPlan]) -> list[PlayedCall]:
@@ -145,7 +150,7 @@ def _run(
     plan_path = folder / f"{name}.plan.json"
     plan.write(plan_path)
     command = [
-        sys.executable, "-m", "pytest", "--tb=no", "-q", "-p", "no:cacheprovider", *_on_all_cores(arguments),
+        sys.executable, "-m", "pytest", "--tb=no", "-q", "-s", "-p", "no:cacheprovider", *_on_all_cores(arguments),
         *arguments, f"--tb-proof-plan={plan_path}", f"--tb-dir={folder / name}", "--maxfail=0",
     ]  # fmt: skip
     log = folder / f"{name}.log"

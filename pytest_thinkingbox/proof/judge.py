@@ -133,9 +133,7 @@ def effects_of(record: AttemptRecord) -> Effects | None:
     return None if record.changes is None else Effects(diff=decode_diff(record.changes), mail=record.mail)
 
 
-def judge(
-    survey: Survey, plan: TaskPlan, records: Mapping[int, AttemptRecord], *, remarks: Sequence[str]
-) -> TaskProof:
+def judge(survey: Survey, plan: TaskPlan, records: Mapping[int, AttemptRecord]) -> TaskProof:
     """What became of each mutant; those of tools that turned out to change nothing are left out."""
     problems = list(survey.problems)
     mutants: list[Mutant] = []
@@ -152,6 +150,8 @@ def judge(
                 continue
             if mutant.fate == "killed":
                 continue
+        if mutant.fate == "equivalent" and mutation.kind in ("mail", "neighbour"):
+            continue  # there was no row that could be changed
         mutants.append(mutant)
     problems += [
         f"the checker raised on a mutant ({one.words}): {one.detail}"
@@ -159,9 +159,7 @@ def judge(
         if one.fate == "broken"
     ]
     problems += [f"not played ({one.words}): {one.detail}" for one in mutants if one.fate == "unplayed"]
-    return TaskProof(
-        task=survey.task, mutants=mutants, problems=problems, remarks=remarks, no_change=survey.no_change
-    )
+    return TaskProof(task=survey.task, mutants=mutants, problems=problems, no_change=survey.no_change)
 
 
 def _judge_one(

@@ -12,6 +12,8 @@ from pytest_thinkingbox.proof.notes import Notes
 
 VALUES = 3
 """Other values that an argument is given, at most."""
+CALLS = 3
+"""Known calls of a tool that a `no_change` task is tried with, at most."""
 UNTOUCHED = 1
 """Tables that the solution does not touch in which a row is changed."""
 
@@ -27,7 +29,7 @@ def mutations_of(
 ) -> list[Mutation]:
     """All attempts of the second run. `known` are calls of all solutions that share the environment.
 
-    Calls of tools that say they only read are left alone. A `no_change` task is tried with one call of every
+    Calls of tools that say they only read are left alone. A `no_change` task is tried with single calls of every
     tool that a solution of the suite knows how to use.
     """
     known = list(known)
@@ -115,9 +117,12 @@ def _single_writes(notes: Notes, known: Sequence[PlayedCall]) -> Iterator[Mutati
     for name in notes.tools:
         if name in notes.reading:
             continue
-        call = next((one for one in known if one.tool == name), None)
-        if call is not None:
-            yield Mutation(kind="extra", tool=name, arguments=call.arguments)
+        distinct: list[Mapping[str, Any]] = []
+        for one in known:
+            if one.tool == name and one.arguments not in distinct:
+                distinct.append(one.arguments)
+        for arguments in distinct[:CALLS]:
+            yield Mutation(kind="extra", tool=name, arguments=arguments)
 
 
 def _tables(notes: Notes, touched: Iterable[str]) -> list[str]:
