@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -62,6 +63,17 @@ class Stop(Exception):
         super().__init__(detail or reason)
         self.reason = reason
         self.detail = detail
+
+
+def is_exit(error: BaseException) -> bool:
+    """Whether foreign code that raised this ends itself only: `sys.exit()`, a cancellation that nobody asked for.
+
+    False for what ends the running task from outside, which must get through.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or not task.cancelling()
+    return not isinstance(error, GeneratorExit)
 
 
 class AgentSession(Protocol):

@@ -17,7 +17,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from pytest_thinkingbox.agents.base import AgentTask, Stop, ToolOutput
+from pytest_thinkingbox.agents.base import AgentTask, Stop, ToolOutput, is_exit
 from pytest_thinkingbox.agents.watched import Watch
 from pytest_thinkingbox.episodes.model import EpisodeRequest
 from pytest_thinkingbox.errors import ConfigurationError, Invalid
@@ -59,7 +59,9 @@ class PythonSession:
             answer = await self._called()
         except (Invalid, Stop, ConfigurationError):
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_exit(error):
+                raise
             if self._watch.failure is not None:
                 raise self._watch.failure from error
             self._watch.write_down()

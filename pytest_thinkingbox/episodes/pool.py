@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
@@ -111,7 +111,13 @@ class EpisodePool:
                 await self._world.agent.aclose()
                 await self._world.users.aclose()
 
-        asyncio.run(main())
+        with asyncio.Runner() as runner:
+            loop = runner.get_loop()
+            running = loop.create_task(main())
+            while not running.done():
+                # sys.exit() in a task of an agent or a tool comes up to here. It ends that task and nothing else.
+                with suppress(SystemExit, KeyboardInterrupt):
+                    loop.run_until_complete(running)
 
     def _start(self, request: EpisodeRequest, alone: bool, future: Future[Tries]) -> None:
         assert self._loop is not None
@@ -143,7 +149,7 @@ class EpisodePool:
                 if self._stop_requested():
                     raise Stopped("another process of this campaign stopped it")
                 if self._world is None:
-                    self._world = self._make_world()
+                    self._world = self._first_world()
                 self.counts.running += 1
                 try:
                     episode = await run_episode(self._world, request, try_number=len(tries) + 1)
@@ -155,6 +161,17 @@ class EpisodePool:
                 self.counts.done += 1
                 self.counts.invalid += episode.cause is not None
                 return tries
+
+    def _first_world(self) -> World:
+        try:
+            return self._make_world()
+        except ConfigurationError:
+            raise
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a full disk, a module of the author's that exits when imported
+            raise ConfigurationError(f"the campaign cannot start: {type(error).__name__}: {error}") from error
 
     def _count_tokens(self, episode: Episode) -> None:
         for usage in episode.conversation.usage.values():

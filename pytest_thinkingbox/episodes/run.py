@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput
+from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput, is_exit
 from pytest_thinkingbox.backends.base import Backend, Lease
 from pytest_thinkingbox.effects.mail import MailSink, open_mail_sink
 from pytest_thinkingbox.episodes.clock import AgentClock, TimeIsUp
@@ -54,7 +54,9 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
     )
     try:
         await _play(world, request, episode)
-    except Exception as error:
+    except BaseException as error:
+        if not is_exit(error):
+            raise
         meaning = meaning_of(error)
         if meaning.stops:
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -14,14 +15,16 @@ import pytest
 
 from pytest_thinkingbox.episodes import attempt as attempts
 from pytest_thinkingbox.episodes.attempt import Attempt
+from pytest_thinkingbox.episodes.model import Conversation, Episode
 from pytest_thinkingbox.episodes.outcomes import TRUNCATED, Verdict, failed, invalid, judge_checker
 from pytest_thinkingbox.episodes.pool import EpisodePool, Stopped, Tries
 from pytest_thinkingbox.episodes.run import current_attempt
-from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.errors import Cause, ConfigurationError
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.campaign import NODE, ROW
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.plugin.live import LiveLine
+from pytest_thinkingbox.plugin.printable import printable
 from pytest_thinkingbox.plugin.record import record_of
 from pytest_thinkingbox.plugin.requests import request_of
 from pytest_thinkingbox.plugin.stash import plan_key, run_key
@@ -159,11 +162,14 @@ class Runner:
             run.tries = self._wait(run.future)
         except ConfigurationError as error:
             self._stop.raise_(str(error))
-            self._session.shouldstop = f"configuration error: {error}"
+            self._session.shouldstop = printable(f"configuration error: {error}")
             raise
         except Stopped:
-            self._session.shouldstop = "configuration error: " + (self._stop.reason() or "stopped")
+            self._session.shouldstop = "configuration error: " + printable(self._stop.reason() or "stopped")
             raise
+        except Exception as error:  # noqa: BLE001  (nobody classified it)
+            detail = f"{type(error).__name__}: {error}"
+            run.tries = [self._unplayed(run.plan, "unknown", detail, error)]
         finally:
             self._waiting -= 1
         episode = run.tries[-1]
@@ -246,10 +252,12 @@ class Runner:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
+        error = call.excinfo.value if call.excinfo is not None else None
         run = item.stash.get(run_key, None)
+        if run is None and call.when == "setup" and error is not None:
+            run = self._broken_before(item, error)
         if run is None:
             return report
-        error = call.excinfo.value if call.excinfo is not None else None
         if run.in_call:
             if error is not None:
                 run.subtest_errors.append(error)
@@ -262,6 +270,27 @@ class Runner:
                 run.verdict = invalid("checker", f"teardown: {type(error).__name__}: {error}")
             self._finish(run, report)
         return report
+
+    def _broken_before(self, item: pytest.Item, error: BaseException) -> Run | None:
+        """With `ahead=False`: a fixture failed, so that the episode was never asked for."""
+        plan = item.stash.get(plan_key, None)
+        if plan is None or isinstance(error, pytest.skip.Exception) or not self._will_run(item):
+            return None
+        run = item.stash[run_key] = Run(plan)
+        run.xfail, _, run.xfail_strict = private.xfail_of(item)
+        run.tries = [self._unplayed(plan, "checker", "", error)]
+        return run
+
+    def _unplayed(self, plan: Plan, cause: Cause, detail: str, error: BaseException) -> Episode:
+        return Episode(
+            request=request_of(plan, self._options, campaign=self._campaign),
+            try_number=1,
+            conversation=Conversation(),
+            cause=cause,
+            detail=detail,
+            error=error,
+            started_at=time.time(),
+        )
 
     def _after_setup(self, run: Run, error: BaseException | None, report: pytest.TestReport) -> None:
         if error is None:

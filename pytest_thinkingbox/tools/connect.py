@@ -13,8 +13,10 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server as LowLevelServer
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
 from mcp_types.version import LATEST_MODERN_VERSION
 
+from pytest_thinkingbox.agents.base import is_exit
 from pytest_thinkingbox.declare import Server, ServerContext
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.tools.connection import Connection
@@ -96,9 +98,13 @@ def _observe(server: MCPServer[Any] | FunctionTools, watch: DatabaseWatch) -> No
     async def observed(*args: Any, **kwargs: Any) -> Any:
         try:
             return await call_tool(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             watch.saw(error)
-            raise
+            if isinstance(error, Exception) or not is_exit(error):
+                raise
+            raise UnexpectedToolError(
+                f"Error executing tool {args[0] if args else kwargs['name']}"
+            ) from error
 
     server.call_tool = observed  # type: ignore[method-assign]
 

@@ -294,7 +294,6 @@ def test_rows_and_names_of_tables_do_not_reach_the_terminal_as_commands(suite, r
         "sys.exit(3)",
         "raise KeyboardInterrupt",
         "raise asyncio.CancelledError",
-        "raise GeneratorExit",
         "raise BaseException('no')",
         "raise RecursionError",
         "raise MemoryError",
@@ -303,7 +302,14 @@ def test_rows_and_names_of_tables_do_not_reach_the_terminal_as_commands(suite, r
 @pytest.mark.parametrize("kind", ["async def", "def"])
 def test_a_function_that_ends_in_any_way_is_a_crashed_agent(suite, run, pytester, kind, how):
     pytester.makepyfile(
-        rude=f"import asyncio, sys\n\n{kind} agent(task):\n    if 'close' in task.attempt_id:\n        {how}\n    return 'done'\n"
+        rude=f"""
+        import asyncio, sys
+
+        {kind} agent(task):
+            if "close" in task.attempt_id:
+                {how}
+            return "done"
+        """
     )
     suite(CLOSES + IDLE)
     outcome = run("--tb-attempts=2", agent="python:rude:agent")

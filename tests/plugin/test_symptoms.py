@@ -9,6 +9,7 @@ from textwrap import dedent
 import pytest
 
 import pytest_thinkingbox.cli
+import pytest_thinkingbox.plugin.start
 import pytest_thinkingbox.report.terminal
 import pytest_thinkingbox.stats.verdict
 from pytest_thinkingbox.agents.endpoint import Endpoint
@@ -801,3 +802,68 @@ def test_a_folder_without_tasks_is_what_pytest_makes_of_it(suite, run, pytester)
     outcome = run("--tb-attempts=3", "--tb-min-pass-rate=0.5")
     assert outcome.counts == {"passed": 1}
     assert not (pytester.path / ".thinkingbox").exists()
+
+
+def test_a_fixture_that_fails_before_an_attempt_of_its_own_process_is_invalid_and_not_missing(suite, run):
+    suite("""
+    @pytest.fixture
+    def broken():
+        raise RuntimeError("no")
+
+    @shop.task("Close order 1.", solution=CLOSE_1, ahead=False)
+    def test_close(broken, changes):
+        assert changes == [Updated("orders", 1, status="closed")]
+
+    @pytest.mark.skip(reason="later")
+    @shop.task("Close order 1.", solution=CLOSE_1, ahead=False)
+    def test_skipped(broken, changes):
+        pass
+    """)
+    outcome = run("--tb-attempts=2")
+    assert outcome.counts == {"errors": 2, "skipped": 2}
+    assert outcome.outcomes() == ["checker", "checker"]
+    assert "a fixture failed: RuntimeError: no" in outcome.records()[0]["detail"]
+    assert outcome.records()[0]["tool_calls"] == []
+    assert outcome.status == 8
+    assert "partial" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), SystemExit(3)], ids=["full", "exit"]
+)
+def test_a_campaign_that_cannot_start_says_so_and_runs_nothing(suite, run, monkeypatch, error):
+    def raises(*_: object, **__: object) -> None:
+        raise error
+
+    suite(CLOSES)
+    monkeypatch.setattr(pytest_thinkingbox.plugin.start, "make_backend", raises)
+    outcome = run("--tb-attempts=3")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert f"the campaign cannot start: {type(error).__name__}: {error}" in outcome.text
+    assert outcome.records() == []
+
+
+def test_a_checker_that_exits_is_invalid_and_ends_nothing(suite, run):
+    suite("""
+    import sys
+
+    @shop.task("Close order 1.", solution=CLOSE_1)
+    def test_close():
+        sys.exit(0)
+    """)
+    outcome = run("--tb-attempts=2")
+    assert outcome.outcomes() == ["checker", "checker"]
+    assert outcome.counts == {"errors": 2}
+
+
+def test_each_case_of_a_task_shows_why_it_failed(suite, run):
+    suite("""
+    @pytest.mark.parametrize("case", ["one", "two"])
+    @shop.task("Close order 1.", solution=CLOSE_1)
+    def test_close(case):
+        print(f"this is {case}")
+        assert False
+    """)
+    text = run("--tb-attempts=3").text
+    assert text.count("this is one") == 1
+    assert text.count("this is two") == 1
