@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
 from pytest_thinkingbox.episodes.run import World, run_episode
+from pytest_thinkingbox.episodes.slots import Slots
 from pytest_thinkingbox.errors import ConfigurationError
 
 CLOSE_SECONDS = 15.0
@@ -59,7 +60,7 @@ class EpisodePool:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._world: World | None = None
-        self._slots: _Slots | None = None
+        self._slots: Slots | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -100,7 +101,7 @@ class EpisodePool:
         async def main() -> None:
             self._loop = asyncio.get_running_loop()
             self._finish = asyncio.Event()
-            self._slots = _Slots(self._concurrency)
+            self._slots = Slots(self._concurrency)
             ready.set()
             await self._finish.wait()
             for task in self._tasks:
@@ -193,38 +194,3 @@ class EpisodePool:
         if self._world is not None:
             self._world.backend.close()
             self._world = None
-
-
-class _Slots:
-    """`limit` places; while the door is shut nobody takes a new one."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._active = 0
-        self._shut = False
-        self._changed = asyncio.Condition()
-
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        async with self._changed:
-            await self._changed.wait_for(lambda: not self._shut and self._active < self._limit)
-            self._active += 1
-        try:
-            yield
-        finally:
-            self._active -= 1
-            await self._notify()
-
-    async def shut(self) -> None:
-        """Let nobody in any more and wait until the last one has left."""
-        self._shut = True
-        async with self._changed:
-            await self._changed.wait_for(lambda: not self._active)
-
-    async def open(self) -> None:
-        self._shut = False
-        await self._notify()
-
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
