@@ -13,7 +13,7 @@ def transcribe(
     conversation: Conversation, call_id: str, name: str, arguments: Mapping[str, Any], result: str
 ) -> None:
     """Append a call and its result in the shape of chat completions."""
-    function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False)}
+    function = {"name": name, "arguments": _encoded(arguments)}
     conversation.messages.append(
         {
             "role": "assistant",
@@ -22,6 +22,13 @@ def transcribe(
         }
     )
     conversation.messages.append({"role": "tool", "tool_call_id": call_id, "content": result})
+
+
+def _encoded(arguments: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(arguments), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # no tool took them; the record says more
+        return json.dumps({"_unparsed": "no JSON"})
 
 
 def transcribe_calls(conversation: Conversation, calls: Sequence[ToolCall]) -> None:

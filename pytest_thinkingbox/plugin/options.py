@@ -216,6 +216,8 @@ def _check_together(config: pytest.Config, options: Options) -> None:
             f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of "
             "the command line, addopts and ini file, or run the tasks apart from the tests that need it"
         )
+    if not (config.getoption("collectonly") or config.getoption("setupplan")):
+        _check_directory(options.directory)
     if config.getoption("setuponly") and not config.getoption("setupplan"):
         raise pytest.UsageError("--setup-only would play episodes that nobody grades: use --setup-plan")
 
@@ -232,3 +234,10 @@ def _repeating(config: pytest.Config) -> Iterator[str]:
             continue
         if str(value or "0").strip() != "0":
             yield f"{setting} in {config.inipath}"
+
+
+def _check_directory(directory: Path) -> None:
+    there = next(one for one in (directory, *directory.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        why = "cannot be written to" if there.is_dir() else "is no folder"
+        raise pytest.UsageError(f"--tb-dir={directory}: {there} {why}, so that no record could be kept")

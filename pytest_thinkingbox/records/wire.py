@@ -11,6 +11,8 @@ from pytest_thinkingbox.records.redact import Redactor
 
 _FIXED = frozenset({"campaign", "outcome", "cause", "stop_reason", "started_at"})
 """Fields whose values are ours and hold no text of others: masking would only break them."""
+_DEEPEST = 100  # levels
+_LARGEST_BITS = 10_000  # of a whole number; Python refuses to write much longer ones as decimals
 
 
 def record_data(record: AttemptRecord) -> dict[str, Any]:
@@ -34,28 +36,50 @@ def info_data(info: CampaignInfo) -> dict[str, Any]:
 def dump(data: dict[str, Any], *, redactor: Redactor, indent: int | None = None) -> str:
     """ASCII JSON without secrets.
 
-    What JSON has no word for is written as text: NaN and infinities as `str()` gives them, and so is any
-    other object, because a record that was paid for is not lost over one odd argument.
+    What JSON has no word for is written as text, and what has no end is cut, because a record that was paid for
+    is not lost over one odd argument.
     """
     line = _dump(data, indent)
     if not redactor.in_json(line):
         return line
-    return _dump({key: one if key in _FIXED else redactor.value(one) for key, one in data.items()}, indent)
+    # From the line, not from the data: a secret may be in the text of an object.
+    masked = {key: one if key in _FIXED else redactor.value(one) for key, one in json.loads(line).items()}
+    return _dump(masked, indent)
 
 
 def _dump(data: Any, indent: int | None) -> str:
     separators = (",", ": ") if indent else (",", ":")
     try:
-        return json.dumps(data, allow_nan=False, separators=separators, indent=indent, default=str)
-    except ValueError:
-        return json.dumps(_finite(data), allow_nan=False, separators=separators, indent=indent, default=str)
+        return json.dumps(data, allow_nan=False, separators=separators, indent=indent, default=_text)
+    except (ValueError, TypeError, RecursionError):
+        return json.dumps(_plain(data, ()), allow_nan=False, separators=separators, indent=indent)
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+def _plain(value: Any, above: tuple[Any, ...]) -> Any:
+    """The value as JSON can say it; `above` are the objects that it is in."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() < _LARGEST_BITS else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if not isinstance(value, dict | list | tuple):
+        return _text(value)
+    if any(value is one for one in above):
+        return "[a circle]"
+    if len(above) >= _DEEPEST:
+        return "[deeper than a record goes]"
+    inside = (*above, value)
     if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return value
+        return {
+            key if isinstance(key, str) else _text(key): _plain(one, inside) for key, one in value.items()
+        }
+    return [_plain(one, inside) for one in value]
+
+
+def _text(value: Any) -> str:
+    """Any object's own words, or that it has none."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - whatever an object of somebody else does when it is asked
+        return f"[{type(value).__name__} without text]"

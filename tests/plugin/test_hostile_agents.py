@@ -218,9 +218,9 @@ def test_a_thousand_mails_are_all_kept_and_none_floods_the_terminal(suite, run):
     def test_one(attempt):
         assert attempt.outbox.mail == [Mail(to="b@example.com", subject="7")]
 
-    @posting.task("Send.", solution=[call("flood")])
-    def test_all(attempt, changes):
-        assert attempt.outbox.mail == [Mail(to="b@example.com")] * 1000
+    @posting.task("Send.", solution=[call("flood")], strict=False)
+    def test_all(attempt):
+        assert [mail.subject for mail in attempt.outbox.mail] == [str(number) for number in range(1000)]
     """)
     outcome = run()
     found = {one["task"].rpartition("::")[2]: one for one in outcome.records()}
@@ -350,3 +350,50 @@ def test_a_tool_that_ends_in_any_way_is_an_error_of_that_call(suite, run, pytest
     """)
     outcome = run("--tb-attempts=2", agent="python:tries:agent")
     assert outcome.counts == {"passed": 2}, outcome.text
+
+
+ODD = {
+    "a circle": "task.conversation.messages.append(CIRCLE)",
+    "keys that JSON has not": "task.conversation.messages.append({('a', 1): 2, None: 3, 4.5: 6, True: 7})",
+    "no number": "task.conversation.messages.append({'role': 'assistant', 'content': float('nan')})",
+    "no text": "task.conversation.messages.append({'role': 'assistant', 'content': Mute()})",
+    "bytes and sets": "task.conversation.messages.append({'content': b'x', 'role': {1, 2}})",
+    "depth": "task.conversation.messages.append(DEEP)",
+    "arguments": "await task.call_tool('add_note', {'words': Mute(), ('a', 1): CIRCLE})",
+    "half a character": "task.conversation.messages.append({'\\ud800': '\\udc00'})",
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_a_record_survives_whatever_the_agent_puts_into_the_conversation(suite, run, pytester, what):
+    pytester.makepyfile(
+        odd=f"""
+        CIRCLE = {{"role": "assistant"}}
+        CIRCLE["content"] = [CIRCLE]
+        DEEP = []
+        for _ in range(100_000):
+            DEEP = [DEEP]
+
+        class Mute:
+            def __str__(self):
+                raise RuntimeError("no words")
+            __repr__ = __str__
+
+        async def agent(task):
+            {ODD[what]}
+            return "done"
+        """
+    )
+    suite(IDLE)
+    outcome = run("--tb-attempts=2", agent="python:odd:agent")
+    assert outcome.counts == {"passed": 2}, outcome.text
+    assert [one["response"] for one in outcome.records()] == ["done", "done"]
+
+
+def test_a_folder_for_records_that_is_a_file_is_a_usage_error(suite, run):
+    suite(CLOSES)
+    outcome = run("--tb-dir=shop.py")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "--tb-dir" in outcome.text
+    assert "Traceback" not in outcome.text
+    assert "INTERNALERROR" not in outcome.text
