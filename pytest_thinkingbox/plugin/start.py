@@ -21,11 +21,14 @@ from pytest_thinkingbox.plugin.record import hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
-from pytest_thinkingbox.plugin.xdist import share
+from pytest_thinkingbox.plugin.xdist import WINDOW, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.store import CampaignFolder
+
+_FILES_OF_AN_ATTEMPT = 16
+"""Database, journal, guard, sink and sockets of one attempt, generously counted."""
 
 
 def make_runner(session: pytest.Session) -> Runner:
@@ -34,6 +37,7 @@ def make_runner(session: pytest.Session) -> Runner:
     name = config.stash[campaign_key]
     path = options.directory / name
     concurrency = share(options.concurrency, config)
+    _allow_open_files(WINDOW * concurrency)
     key = os.environ.get("OPENAI_API_KEY")
 
     def make_world() -> World:
@@ -69,6 +73,20 @@ def make_runner(session: pytest.Session) -> Runner:
     )
     config.stash[runner_key] = runner
     return runner
+
+
+def _allow_open_files(attempts: int) -> None:
+    """Raise this process's soft limit of open files where `attempts` databases, sinks and sessions would not fit."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 256 + _FILES_OF_AN_ATTEMPT * attempts
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _open_folder(path: Path, session: pytest.Session, options: Options, redactor: Redactor) -> CampaignFolder:
