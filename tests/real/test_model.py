@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,12 @@ LONGEST_ANSWER = 96  # tokens
 
 @pytest.fixture(scope="module")
 def serve(installed: Callable[..., Path]) -> Iterator[Callable[[int], str]]:
-    """Start the model's server with a context of so many tokens; its URL. All are ended at the end."""
+    """The URL of a server of the model with a context of so many tokens. Each is started once and ended at the end."""
     # Its declared dependencies, which are not needed here, would compile for minutes.
     python = installed("model", MODEL, dependencies=False) / "python"
     running: list[subprocess.Popen[str]] = []
 
+    @cache
     def start(context: int) -> str:
         server = subprocess.Popen(
             [python, Path(__file__).with_name("model_server.py"), str(context), str(LONGEST_ANSWER)],
