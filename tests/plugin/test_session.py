@@ -229,3 +229,18 @@ def _wait_for(path, seconds=30):
     while not path.exists():
         assert time.monotonic() < until, f"{path} did not appear"
         time.sleep(0.05)
+
+
+def test_a_low_limit_of_open_files_is_raised(suite, pytester):
+    suite(TWO.replace("assert changes == []", "pass"))
+    limited = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096)); "
+        "sys.argv[0] = 'pytest'; runpy.run_module('pytest', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", limited, "--tb-agent=solution", "--tb-attempts=60", "--tb-concurrency=60",
+         "-k", "good", "-q", "-p", "no:cacheprovider"],
+        cwd=pytester.path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "60/60 passed, 60 of 60 valid" in result.stdout
