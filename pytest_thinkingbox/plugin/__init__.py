@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    if not config.option.tb_prove:
+    if not config.option.tb_prove or config.option.tb_proof_plan is not None:  # it may stand in addopts
         return None
     from pytest_thinkingbox.proof.drive import prove
 

@@ -35,6 +35,8 @@ class ProofAgent:
         mutation = plan.attempts[request.attempt - 1]
         if self._plan.tasks is None and request.attempt == 1:
             write_tools(self._plan.notes, request.task_id, request.environment.name, task.tools)
+        if request.solution is None:  # one task that cannot be proved is no reason to prove none
+            raise SolutionBroke("the task has no solution: give @task(...) solution=[call(...)]")
         match mutation.kind:
             case "solution":
                 yield SolutionSession(task, steps_of(request))

@@ -25,7 +25,9 @@ from pytest_thinkingbox.records.store import CampaignFolder
 from pytest_thinkingbox.state.claims import Changes
 from pytest_thinkingbox.state.model import RowChange
 
-_BROKE = (2, 3, 4)
+_USAGE = 4
+_NO_WORKERS = "unrecognized arguments: -n"
+_BROKE = (2, 3, _USAGE)
 """Exit statuses of pytest that mean that the run itself went wrong."""
 _NOTHING = 5
 """That of a run without tests."""
@@ -149,21 +151,17 @@ def _run(
     """Play a plan; the deciding record of every attempt by task and number."""
     plan_path = folder / f"{name}.plan.json"
     plan.write(plan_path)
-    command = [
-        sys.executable, "-m", "pytest", "--tb=no", "-q", "-s", "-p", "no:cacheprovider", *_on_all_cores(arguments),
-        *arguments, f"--tb-proof-plan={plan_path}", f"--tb-dir={folder / name}", "--maxfail=0",
-    ]  # fmt: skip
     log = folder / f"{name}.log"
-    with log.open("wb") as output:
-        status = subprocess.run(
-            command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT, check=False
-        ).returncode
+    own = [f"--tb-proof-plan={plan_path}", f"--tb-dir={folder / name}", "--maxfail=0"]
+    status = _pytest([*_on_all_cores(arguments), *arguments, *own], log, cwd)
+    if status == _USAGE and _NO_WORKERS in _said(log):  # an ini file keeps pytest-xdist out
+        status = _pytest([*arguments, *own], log, cwd)
     found = [path.parent for path in (folder / name).glob("*/campaign.json")]
     if status == _NOTHING:
         return CampaignInfo(campaign=name, created="", agent="proof"), {}
     if status in _BROKE or not found:
-        said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_SHOWN:]
-        raise _RunBroke("\n".join([*said, f"thinkingbox: pytest could not run the suite (status {status})"]))
+        lines = _said(log).splitlines()[-_SHOWN:]
+        raise _RunBroke("\n".join([*lines, f"thinkingbox: pytest could not run the suite (status {status})"]))
     campaign = CampaignFolder.open(found[0])
     records: dict[str, dict[int, AttemptRecord]] = {}
     for record in campaign.read_records():
@@ -172,9 +170,23 @@ def _run(
     return campaign.read_info(), records
 
 
+def _pytest(arguments: Sequence[str], log: Path, cwd: Path) -> int:
+    quiet = ["--tb=no", "-q", "-s", "-p", "no:cacheprovider"]
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "pytest", *quiet, *arguments]
+        return subprocess.run(
+            command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT, check=False
+        ).returncode
+
+
+def _said(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")
+
+
 def _on_all_cores(arguments: Sequence[str]) -> list[str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cores == 1 or find_spec("xdist") is None or "no:xdist" in arguments:
+    kept_out = "no:xdist" in (*arguments, *os.environ.get("PYTEST_ADDOPTS", "").split())
+    if cores == 1 or kept_out or find_spec("xdist") is None:
         return []
     return ["-n", str(cores), "--tb-concurrency", str(max(8, 4 * cores))]
 

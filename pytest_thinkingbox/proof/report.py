@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from pytest_thinkingbox.proof.judge import Fate, SuiteProof, TaskProof
@@ -63,14 +64,25 @@ def as_json(proof: SuiteProof, *, min_score: float) -> dict[str, Any]:
 
 
 def _table(tasks: Sequence[TaskProof]) -> Iterator[str]:
-    names = [printable(one.task) for one in tasks]
-    longest = max((len(name) for name in names), default=4)
-    yield f"{'task':<{longest}}  {'  '.join(f'{fate:>{len(fate)}}' for fate in _FATES)}  score"
+    shared = _shared_folder([one.task for one in tasks])
+    names = [printable(one.task.removeprefix(shared)) for one in tasks]
+    head = f"task in {printable(shared)}" if shared else "task"
+    longest = max(len(name) for name in [head, *names])
+    yield f"{head:<{longest}}  {'  '.join(f'{fate:>{len(fate)}}' for fate in _FATES)}  score"
     for name, one in zip(names, tasks, strict=True):
         counts = "  ".join(f"{one.count(fate):>{len(fate)}}" for fate in _FATES)
         note = "  no change" if one.no_change else ""
         refused = "  REFUSED" if one.problems else ""
         yield f"{name:<{longest}}  {counts}  {_percent(one.score):>5}{note}{refused}"
+
+
+def _shared_folder(tasks: Sequence[str]) -> str:
+    """The folder that all of them are in, with its slash; "" when there is none."""
+    folders = [task.partition("::")[0].rpartition("/")[0].split("/") for task in tasks]
+    shared = [
+        parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))
+    ]
+    return "".join(f"{part}/" for part in shared if part)
 
 
 def _findings(task: TaskProof, width: int) -> list[str]:

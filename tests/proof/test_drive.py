@@ -150,6 +150,10 @@ def test_t12_a_solution_that_raises_does_nothing_or_is_missing_is_refused(prove:
         def test_empty(changes):
             pass
 
+        @shop.task("Missing.")
+        def test_missing(changes):
+            pass
+
         @shop.task("Read.", solution=[call("set_status", order_id=1, status="open")])
         def test_no_trace(changes):
             assert changes == []
@@ -162,6 +166,7 @@ def test_t12_a_solution_that_raises_does_nothing_or_is_missing_is_refused(prove:
     assert proof.status == 1
     assert "KeyError" in proof.task("test_raises")["problems"][0]
     assert "no step" in proof.task("test_empty")["problems"][0]
+    assert "the task has no solution" in proof.task("test_missing")["problems"][0]
     assert any("leaves no trace" in one for one in proof.task("test_no_trace")["problems"])
     assert "the solution does not pass" in proof.task("test_wrong")["problems"][0]
 
@@ -248,6 +253,16 @@ def test_skipped(changes, absent):
     suite("raise RuntimeError('broken module')", name="test_broken")
     assert main(["prove", "-p", "no:xdist"]) == 2
     assert "broken module" in capfd.readouterr().err
+
+
+def test_an_ini_file_that_keeps_workers_out_or_asks_for_proofs_is_no_obstacle(
+    pytester: pytest.Pytester, suite: Any, run: Any
+) -> None:
+    suite(HONEST)
+    pytester.makeini("[pytest]\naddopts = -p no:xdist -p no:asyncio --tb-prove\n")
+    outcome = run(agent=None, subprocess=True)
+    assert outcome.status == 0, outcome.text
+    assert "verdict   the checkers can be trusted" in outcome.text
 
 
 def test_pytest_does_the_same_with_an_option_and_on_several_cores(suite: Any, run: Any) -> None:
