@@ -114,7 +114,7 @@ class _View:
             self._text(f"stopped: {record.stop_reason} {record.stop_detail}".rstrip(), "  ")
         if record.credit is not None:
             self._text(f"credit {record.credit:g}", "  ")
-        for text in token_texts([record.row()]):
+        for text in token_texts([record.row()], agent=record.agent):
             self._text(f"tokens: {text}", "  ")
         phases = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in record.seconds.items())
         self._text(f"time: {sum(record.seconds.values()):.2f} s{f' ({phases})' if phases else ''}", "  ")

@@ -54,7 +54,7 @@ def summary_lines(
         page.lines.append("expected to fail (xfail), in no figure and in no gate:")
         page.lines += task_table(tasks=verdict.xfail_tasks, rows=rows, width=width, paint=page.paint)
     page.gap()
-    _cost(page, rows)
+    _cost(page, rows, info.agent)
     if folder is not None:
         page.entry("records", escape(str(folder)))
     _verdict(page, verdict)
@@ -197,8 +197,8 @@ def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:
         page.lines.append(page.paint.dim(f"tags with fewer than {_FEWEST} tasks: counts only"))
 
 
-def _cost(page: _Page, rows: Sequence[AttemptRow]) -> None:
-    for label, text in zip(("tokens", "", ""), token_texts(rows), strict=False):
+def _cost(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
+    for label, text in zip(("tokens", "", ""), token_texts(rows, agent=agent), strict=False):
         page.entry(label, text)
     if rows:
         seconds = sum(row.seconds for row in rows)

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from pytest_thinkingbox.records.model import AttemptRow, UsageRecord
 
 _ROLES = ("agent", "user", "judge")
+_BLACK_BOXES = ("command:", "python:")  # they may ask a model as often as they like; nobody here sees it
 
 
-def token_texts(rows: Sequence[AttemptRow]) -> list[str]:
-    """One text per role that made requests."""
+def token_texts(rows: Sequence[AttemptRow], *, agent: str) -> list[str]:
+    """One text per role that made requests. `agent` is the text of `--tb-agent`."""
     texts = []
     for role in _ROLES:
         used = [row.usage[role] for row in rows if role in row.usage and row.usage[role].requests]
         if used:
             texts.append(_role(role, used))
+        elif role == "agent" and agent.startswith(_BLACK_BOXES):
+            texts.append("agent: n/a, it reported none")
     return texts or ["none, no model was asked"]
 
 

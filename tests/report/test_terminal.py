@@ -204,6 +204,13 @@ def test_an_agent_without_a_model_used_no_tokens() -> None:
     assert "tokens    none, no model was asked" in summary(task("test_a", "pp"))
 
 
+@pytest.mark.parametrize("agent", ["command:python agent.py", "python:my_agent:run"])
+def test_an_agent_that_does_not_say_what_it_used_has_not_used_nothing(agent: str) -> None:
+    user = {"user": UsageRecord(requests=1, input_tokens=30, output_tokens=5)}
+    text = summary(task("test_a", "pp", usage=user), about=info(agent=agent))
+    assert "tokens    agent: n/a, it reported none\n          user: 2 requests, 60 in, 10 out" in text
+
+
 def test_tries_that_were_played_again_are_counted() -> None:
     assert ", 4 tries played again" in summary(task("test_a", "pp", tries=3))
 
