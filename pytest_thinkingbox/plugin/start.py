@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def make_runner(session: pytest.Session) -> Runner:
 
     def make_world() -> World:
         assert options.agent is not None
+        if any(item.stash[plan_key].task.environment.servers for item in session.items if plan_key in item.stash):
+            import_module("pytest_thinkingbox.tools.connect")  # a second, which is no part of the first episodes
         backend = make_backend(options.backend, label=name)
         if options.proof is not None:
             return proof_world(options.proof, backend, audit=options.audit)
