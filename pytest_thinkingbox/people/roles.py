@@ -69,6 +69,12 @@ def stuck(said: Sequence[str], heard: Sequence[str]) -> bool:
     return same and len({tuple(_words(text)) for text in heard}) == len(heard)
 
 
+def echoes(text: str, heard: str) -> bool:
+    """Whether the text is nothing but the assistant's last one: what small models do for ever."""
+    words = _words(text)
+    return len(words) >= _SHORTEST_REPEAT and words == _words(heard)
+
+
 def _words(text: str) -> list[str]:
     """The words without case and punctuation."""
     kept = (char if char.isalnum() else " " for char in unicodedata.normalize("NFKC", text).casefold())

@@ -12,7 +12,7 @@ from pytest_thinkingbox.agents.wire import Answer, Transcript
 from pytest_thinkingbox.declare import Limits
 from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest, Usage
 from pytest_thinkingbox.errors import UserBroke
-from pytest_thinkingbox.people.roles import goodbye, out_of_role, spoken, stuck
+from pytest_thinkingbox.people.roles import echoes, goodbye, out_of_role, spoken, stuck
 
 END = "[[END]]"
 """What the user says once it is served, and nothing else with it."""
@@ -116,6 +116,8 @@ class LlmUser:
         evidence = out_of_role(words)
         if evidence is not None:
             raise UserBroke(f"the simulated user speaks as the agent ({evidence!r}): {words!r}")
+        if echoes(words, self._heard[-1]):
+            raise UserBroke(f"the simulated user repeats what the agent said: {words!r}")
         self._goodbyes = self._goodbyes + 1 if goodbye(words, self._heard[-1]) else 0
         if self._goodbyes >= _GOODBYES:
             last = [*self._said[1 - _GOODBYES :], words]

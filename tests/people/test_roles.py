@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_thinkingbox.people.roles import goodbye, out_of_role, spoken, stuck
+from pytest_thinkingbox.people.roles import echoes, goodbye, out_of_role, spoken, stuck
 
 
 @pytest.mark.parametrize(
@@ -111,3 +111,14 @@ def test_the_same_to_the_same_question_is_not() -> None:
 
 def test_a_short_answer_may_be_right_each_time() -> None:
     assert not stuck(["Yes, please."] * 3, ["Cancel it?", "By mail?", "Today?"])
+
+
+def test_the_assistants_own_words_are_an_echo() -> None:
+    assert echoes("I'm sorry for any misunderstanding, Dana", "I'm sorry for any misunderstanding, Dana.")
+
+
+def test_a_few_words_may_be_repeated_and_more_may_be_said() -> None:
+    assert not echoes("A standard room.", "A standard room?")
+    assert not echoes(
+        "A standard room in Boston for three nights, yes.", "A standard room in Boston for three nights?"
+    )

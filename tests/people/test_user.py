@@ -196,6 +196,11 @@ def test_t17_speaking_as_the_agent(text: str, evidence: str) -> None:
     assert said == f"the simulated user speaks as the agent ({evidence!r}): {text!r}"
 
 
+def test_t17_the_agents_words_come_back() -> None:
+    text = "I'm sorry for any misunderstanding, Dana."
+    assert broken([says(text)], [text]) == f"the simulated user repeats what the agent said: {text!r}"
+
+
 def test_t17_calling_a_tool() -> None:
     said = broken([calls(("book", {}))], ["Which booking?"])
     assert said == "the simulated user acts as the agent: it calls book"
