@@ -43,8 +43,10 @@ def make_runner(session: pytest.Session) -> Runner:
 
     def make_world() -> World:
         assert options.agent is not None
-        if any(item.stash[plan_key].task.environment.servers for item in session.items if plan_key in item.stash):
-            import_module("pytest_thinkingbox.tools.connect")  # a second, which is no part of the first episodes
+        plans = [item.stash[plan_key] for item in session.items if plan_key in item.stash]
+        if any(plan.task.environment.servers for plan in plans):
+            # Takes a second, which is no part of the first episodes.
+            import_module("pytest_thinkingbox.tools.connect")
         backend = make_backend(options.backend, label=name)
         if options.proof is not None:
             return proof_world(options.proof, backend, audit=options.audit)
