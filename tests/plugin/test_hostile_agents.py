@@ -43,7 +43,7 @@ def program(pytester):
     """Write a Python program and give the `--tb-agent` that runs it; `HERE` is the folder of the run."""
 
     def write(body: str) -> str:
-        head = f"import os, subprocess, sys, time\nHERE = {str(pytester.path)!r}\nsys.stdin.read()\n"
+        head = f"import os, subprocess, sys, time\nHERE = {str(pytester.path)!r}\nPROMPT = sys.stdin.read()\n"
         path = pytester.path / "program.py"
         path.write_text(head + body)
         return f"command:{sys.executable} -S {path}"
@@ -397,3 +397,49 @@ def test_a_folder_for_records_that_is_a_file_is_a_usage_error(suite, run):
     assert "--tb-dir" in outcome.text
     assert "Traceback" not in outcome.text
     assert "INTERNALERROR" not in outcome.text
+
+
+BREAKS = {
+    "removed": "os.unlink(path)",
+    "a folder": "os.unlink(path); os.mkdir(path)",
+    "a full folder": "os.unlink(path); os.mkdir(path); open(path + '/x', 'w').close()",
+    "a pipe": "os.unlink(path); os.mkfifo(path)",
+    "a link to nowhere": "os.unlink(path); os.symlink('/nowhere/at/all.db', path)",
+    "a link to itself": "os.unlink(path); os.symlink(path, path)",
+    "no database": "open(path, 'wb').write(b'x' * 10_000)",
+    "empty": "open(path, 'wb').close()",
+    "half": "os.truncate(path, 5_000)",
+    "a folder for its journal": "os.mkdir(path + '-journal')",
+    "a folder for its log": "os.mkdir(path + '-wal')",
+}
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_an_agent_that_breaks_its_database_file_has_failed_and_the_next_attempt_is_clean(
+    suite, run, program, how
+):
+    agent = program(
+        f"""
+path = os.environ["THINKINGBOX_DATABASE_URL"].removeprefix("sqlite:///")
+if "Break" in PROMPT:
+    {BREAKS[how]}
+print("done")
+"""
+    )
+    suite("""
+    shared = Environment(
+        name="shared", database=Database(schema=metadata, seed=seed), servers=[Server.functions([add_note])],
+        mail=False, agent_database=True,
+    )
+
+    @shared.task("Break it.")
+    def test_a(attempt):
+        pass
+
+    @shared.task("Do nothing.", no_change=True)
+    def test_b(attempt, changes):
+        assert len(attempt.rows("orders")) == 5
+        assert changes == []
+    """)
+    outcome = run("--tb-attempts=2", "--tb-concurrency=1", "--tb-retry-invalid=0", agent=agent)
+    assert outcome.outcomes() == ["failed", "failed", "passed", "passed"], outcome.text

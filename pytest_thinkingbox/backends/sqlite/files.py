@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import shutil
+import sqlite3
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -99,5 +102,23 @@ def used_by_nobody_else(path: Path) -> bool:
 def unlink_database(path: Path) -> None:
     """Remove a database file and what lies beside it. Windows keeps what is open; its folder goes later."""
     for suffix in ("", *SIDE_FILES):
+        one = f"{path}{suffix}"
+        if os.path.isdir(one) and not os.path.islink(one):  # the agent's
+            shutil.rmtree(one, ignore_errors=True)
+            continue
         with suppress(FileNotFoundError, PermissionError):
-            os.unlink(f"{path}{suffix}")
+            os.unlink(one)
+
+
+def databases_work_in(folder: Path) -> bool:
+    """Whether a new database can be written there: then one that cannot be opened was broken by its agent."""
+    probe = folder / f"probe-{secrets.token_hex(8)}.sqlite"
+    try:
+        with closing(sqlite3.connect(probe)) as connection:
+            connection.execute("CREATE TABLE probe (id INTEGER)")
+            connection.commit()
+    except sqlite3.Error:
+        return False
+    finally:
+        unlink_database(probe)
+    return True

@@ -22,6 +22,7 @@ from pytest_thinkingbox.backends.sqlite.compare import (
     schema_deltas,
 )
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
+from pytest_thinkingbox.backends.sqlite.files import databases_work_in
 from pytest_thinkingbox.backends.sqlite.gate import Gate
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile
 from pytest_thinkingbox.backends.sqlite.quick import PageCandidates, join_candidates
@@ -92,9 +93,11 @@ class SqliteLease:
             code = error.sqlite_errorcode & 0xFF
             if code in _LOCKED:
                 return False
-            if code not in _DAMAGED:
+            if code not in _DAMAGED and not databases_work_in(self._file.path.parent):
                 raise InfrastructureDown(f"{self._file.path} cannot be read: {error}") from error
             self._damage = SchemaDelta("altered", "file", "main", after=str(error))
+            if self._judge is None:  # the agent put something in its place that is no file
+                self._judge = sqlite3.connect(":memory:", check_same_thread=False)
         return True
 
     def _open_judge(self) -> sqlite3.Connection:
