@@ -443,3 +443,44 @@ print("done")
     """)
     outcome = run("--tb-attempts=2", "--tb-concurrency=1", "--tb-retry-invalid=0", agent=agent)
     assert outcome.outcomes() == ["failed", "failed", "passed", "passed"], outcome.text
+
+
+@pytest.mark.parametrize("how", ["sys.exit(3)", "raise KeyboardInterrupt", "raise asyncio.CancelledError"])
+@pytest.mark.parametrize("kind", ["async def", "def"])
+def test_the_same_holds_for_a_server_of_the_authors_own(suite, run, pytester, kind, how):
+    pytester.makepyfile(
+        tries="""
+        async def agent(task):
+            first = await task.call_tool("rude", {})
+            second = await task.call_tool("echo", {"text": "still there"})
+            return f"{first.error} {second.text}"
+        """
+    )
+    suite(f"""
+    import asyncio, sys
+    from mcp.server.mcpserver import Context, MCPServer
+
+    def build(context):
+        server = MCPServer("own")
+
+        @server.tool()
+        {kind} rude() -> str:
+            {how}
+
+        @server.tool()
+        async def echo(text: str, session: Context) -> str:
+            return text
+
+        return server
+
+    own = Environment(
+        name="own", database=Database(schema=metadata, seed=seed), servers=[Server.in_process(build)], mail=False
+    )
+
+    @own.task("Try.", no_change=True)
+    def test_try(attempt, changes):
+        assert changes == []
+        assert attempt.response == "True still there"
+    """)
+    outcome = run("--tb-attempts=2", agent="python:tries:agent")
+    assert outcome.counts == {"passed": 2}, outcome.text

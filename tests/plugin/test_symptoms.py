@@ -401,7 +401,7 @@ NASTY = "emoji \U0001f600, surrogate \ud800, nul \0, escape \x1b[31m, </script>,
 
 
 @pytest.mark.parametrize("xdist", [["-p", "no:xdist"], ["-n2"]], ids=["plain", "n2"])
-def test_t26_any_character_leaves_records_junit_and_terminal_valid(suite, run, pytester, xdist):
+def test_t26_any_character_leaves_records_junit_and_terminal_valid(suite, run, pytester, capsys, xdist):
     pytester.makepyfile(
         nasty=f"""
         NASTY = {NASTY!r}
@@ -466,6 +466,14 @@ def test_t26_any_character_leaves_records_junit_and_terminal_valid(suite, run, p
     assert "\x1b[31m" not in outcome.text
     assert "\0" not in outcome.text
     assert max(len(line) for line in outcome.text.splitlines()) < 5000
+    capsys.readouterr()
+    folder = str(pytester.path / ".thinkingbox")
+    for command in (["report", folder], *(["show", folder, name] for name in found)):
+        assert pytest_thinkingbox.cli.main(command) == 0
+        shown = capsys.readouterr().out
+        assert shown
+        assert "\x1b" not in shown
+        assert "\0" not in shown
 
 
 def test_t33_servers_over_pipes_are_opened_and_closed_without_a_word(suite, run):
