@@ -67,6 +67,8 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
             error.add_note(f"while {request.attempt_id} was played")
             episode.error = error
     finally:
+        # What lives on of an agent must not write into the record of a conversation that is over.
+        episode.conversation = _copy(episode.conversation)
         if (episode.cause is not None or episode.diff is None) and episode.lease is not None:
             await asyncio.shield(asyncio.to_thread(episode.lease.release))
             episode.lease = None
@@ -129,7 +131,6 @@ async def _converse_then_leave(
         if not playing.done():
             _left_behind.add(playing)
             playing.add_done_callback(_forget)
-            # What goes on in there must not reach the record of a conversation that is over.
             episode.conversation = _copy(conversation)
         elif not playing.cancelled():
             playing.result()

@@ -55,6 +55,11 @@ class Toolbox:
         self._scrub = scrubber
         self._watch = watch
         self._calls: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """Play nothing more, whoever of the agent's own tasks and threads lives on and asks for it."""
+        self._closed = True
 
     @property
     def busy(self) -> bool:
@@ -66,6 +71,8 @@ class Toolbox:
 
         Raises InfrastructureDown when a server or the database died.
         """
+        if self._closed:
+            return ToolOutput(f"{name} was not called: the attempt is over.", error=True)
         if name not in self._routes:
             return ToolOutput(self._no_such_tool(name), error=True)
         connection, tool = self._routes[name]
@@ -211,7 +218,11 @@ async def open_toolbox(
                 )
             for connection in connections:
                 await connection.opened()
-            yield Toolbox(_routes(connections), limits=limits, scrubber=scrubber, watch=watch)
+            toolbox = Toolbox(_routes(connections), limits=limits, scrubber=scrubber, watch=watch)
+            try:
+                yield toolbox
+            finally:
+                toolbox.close()
         except BaseException:
             await _closed(connections)  # what was raised here says more than a server that does not close
             raise

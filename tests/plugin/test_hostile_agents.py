@@ -484,3 +484,56 @@ def test_the_same_holds_for_a_server_of_the_authors_own(suite, run, pytester, ki
     """)
     outcome = run("--tb-attempts=2", agent="python:tries:agent")
     assert outcome.counts == {"passed": 2}, outcome.text
+
+
+def test_tasks_that_an_agent_leaves_running_call_no_tool_and_write_nothing_down(suite, run, pytester):
+    pytester.makepyfile(
+        leaves="""
+        import asyncio, pathlib
+
+        STRAY = set()
+
+        async def agent(task):
+            async def stray():
+                while True:
+                    await asyncio.sleep(0.02)
+                    output = await task.call_tool("record", {"words": "late"})
+                    task.conversation.messages.append({"role": "assistant", "content": "late"})
+                    task.conversation.response = "late"
+                    task.conversation.stop_reason = "crashed"
+                    if "the attempt is over" in output.text:
+                        pathlib.Path("refused").touch()
+
+            STRAY.add(asyncio.create_task(stray()))
+            return "done"
+        """
+    )
+    suite("""
+    import time
+    from pytest_thinkingbox import ServerContext
+
+    CALLS = []
+
+    def record(context: ServerContext, words: str) -> str:
+        CALLS.append(context.attempt_id)
+        with context.engine.begin() as connection:
+            connection.execute(insert(notes).values(text=words))
+        return "done"
+
+    leaky = Environment(
+        name="leaky", database=Database(schema=metadata, seed=seed), servers=[Server.functions([record])], mail=False
+    )
+
+    @leaky.task("Do nothing.", no_change=True)
+    def test_idle(attempt, changes):
+        before = len(CALLS)
+        time.sleep(0.3)
+        assert len(CALLS) == before
+        assert changes == []
+        assert (attempt.response, attempt.stop_reason, len(attempt.tool_calls)) == ("done", "done", 0)
+    """)
+    outcome = run("--tb-attempts=3", "--tb-concurrency=1", agent="python:leaves:agent")
+    assert outcome.counts == {"passed": 3}, outcome.text
+    assert [one["response"] for one in outcome.records()] == ["done"] * 3
+    assert [len(one["messages"]) for one in outcome.records()] == [2, 2, 2]
+    assert (pytester.path / "refused").exists()
