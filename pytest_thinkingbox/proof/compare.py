@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,26 +22,50 @@ class Effects:
     mail: Sequence[ReceivedMail] | None
 
 
-def differences(one: Effects, other: Effects, rules: Rules) -> list[str]:
-    """What `other` did and `one` did not, and the other way round, in words; empty when they did the same.
+class Reference:
+    """What others are compared with: the effects of a solution.
 
     Volatile columns, bookkeeping tables, generated keys and the order of mails make no difference. A generated
     key that other rows hold is followed where their column is named after it; where it is not, another key is
     a difference.
     """
-    changes = Changes(other.diff, rules)
-    wanted = Changes(one.diff, rules)
-    expected = _expectations(wanted)
-    lines: list[str] = []
-    comparison = changes.compare(expected)
-    if not comparison.holds:
-        paired = set(comparison.pairs.values())
-        missing = [item for at, item in enumerate(wanted) if at not in comparison.pairs]
-        added = [item for at, item in enumerate(changes) if at not in paired]
-        lines += _words(missing, added, wanted, changes)
-    lines += _schema_words(one.diff.schema, other.diff.schema)
-    lines += _mail_words(one.mail or (), other.mail or ())
-    return lines
+
+    def __init__(self, effects: Effects, rules: Rules) -> None:
+        self._effects = effects
+        self._rules = rules
+        self._changes = Changes(effects.diff, rules)
+        self._expected = _expectations(self._changes)
+        self._shape = _shape(self._changes)
+
+    def same(self, other: Effects) -> bool:
+        """Whether they did the same; faster than asking for the differences."""
+        changes = Changes(other.diff, self._rules)
+        return (
+            _shape(changes) == self._shape
+            and changes == self._expected
+            and not _schema_words(self._effects.diff.schema, other.diff.schema)
+            and not _mail_words(self._effects.mail or (), other.mail or ())
+        )
+
+    def differences(self, other: Effects) -> list[str]:
+        """What `other` did that this did not, and the other way round, in words; empty when they did the same."""
+        changes = Changes(other.diff, self._rules)
+        lines: list[str] = []
+        comparison = changes.compare(self._expected)
+        if not comparison.holds:
+            paired = set(comparison.pairs.values())
+            missing = [item for at, item in enumerate(self._changes) if at not in comparison.pairs]
+            added = [item for at, item in enumerate(changes) if at not in paired]
+            lines += _words(missing, added, self._changes, changes)
+        lines += _schema_words(self._effects.diff.schema, other.diff.schema)
+        lines += _mail_words(self._effects.mail or (), other.mail or ())
+        return lines
+
+
+def _shape(changes: Changes) -> Counter[tuple[str, str]]:
+    return Counter(
+        (one.action, one.name) if isinstance(one, SchemaDelta) else (one.kind, one.table) for one in changes
+    )
 
 
 def _expectations(changes: Changes) -> list[Expectation]:

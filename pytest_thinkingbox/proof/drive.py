@@ -94,17 +94,19 @@ def _judged(
     if not survey.no_change:
         return proof
     assert survey.notes is not None
-    remarks = []
+    remarks = [*proof.remarks]
     untried = untried_tools(survey.notes, _writes(plans.values()))
     if untried:
-        remarks.append(f"{', '.join(untried)}: no solution of the suite says with what arguments")
+        remarks.append(f"not tried: {', '.join(untried)}: no solution of the suite says with what arguments")
     fates: dict[str, set[str]] = {}
     for one in proof.mutants:
         if one.mutation.kind == "extra":
             fates.setdefault(one.mutation.tool, set()).add(one.fate)
     refused = [tool for tool, seen in fates.items() if seen == {"refused"}]
     if refused:
-        remarks.append(f"{', '.join(refused)}: what the solutions of other tasks call is refused here")
+        remarks.append(
+            f"not tried: {', '.join(refused)}: what the solutions of other tasks call is refused here"
+        )
     return replace(proof, remarks=remarks)
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_thinkingbox.errors import TooAmbiguous
-from pytest_thinkingbox.proof.compare import Effects, differences
+from pytest_thinkingbox.proof.compare import Effects, Reference
 from pytest_thinkingbox.proof.model import Mutation, PlayedCall, TaskPlan
 from pytest_thinkingbox.proof.notes import Notes
 from pytest_thinkingbox.records.model import AttemptRecord, ToolCallRecord, first_line
 from pytest_thinkingbox.state.codec import decode_diff
+
+_OVER_STRICT = "fails although it did the same"
 
 Fate = Literal[
     "killed",  # the checker failed it
@@ -40,7 +42,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProof:
-    """`problems` make a task refused whatever its score. `remarks` say what the proof did not try."""
+    """`problems` make a task refused whatever its score. `remarks` are what an author should know besides."""
 
     task: str
     mutants: Sequence[Mutant] = ()
@@ -87,11 +89,11 @@ def survey_of(task: str, records: Mapping[int, AttemptRecord], notes: Notes | No
     if second is not None:
         problems += [
             f"the solution did not do the same when it was played again: {line}"
-            for line in differences(effects, second, notes.rules)
+            for line in Reference(effects, notes.rules).differences(second)
         ]
     problems += _of_none(records.get(3), first)
     nothing = Effects(diff=decode_diff({"rows": [], "schema": []}), mail=())
-    if not first.no_change and not differences(nothing, effects, notes.rules):
+    if not first.no_change and Reference(nothing, notes.rules).same(effects):
         problems.append(
             "the solution leaves no trace that could be checked: no row, no mail. Let the policy demand one "
             "(a note, a message), or say no_change=True"
@@ -136,10 +138,13 @@ def effects_of(record: AttemptRecord) -> Effects | None:
 def judge(survey: Survey, plan: TaskPlan, records: Mapping[int, AttemptRecord]) -> TaskProof:
     """What became of each mutant; those of tools that turned out to change nothing are left out."""
     problems = list(survey.problems)
+    assert survey.effects is not None
+    assert survey.notes is not None
+    reference = Reference(survey.effects, survey.notes.rules)
     mutants: list[Mutant] = []
     for number, mutation in enumerate(plan.attempts, start=1):
         record = records.get(number)
-        mutant = _judge_one(survey, plan, mutation, number, record)
+        mutant = _judge_one(reference, plan, mutation, number, record)
         if mutation.kind == "claim":
             if (
                 mutant.fate in ("survived", "equivalent")
@@ -159,15 +164,29 @@ def judge(survey: Survey, plan: TaskPlan, records: Mapping[int, AttemptRecord]) 
         if one.fate == "broken"
     ]
     problems += [f"not played ({one.words}): {one.detail}" for one in mutants if one.fate == "unplayed"]
-    return TaskProof(task=survey.task, mutants=mutants, problems=problems, no_change=survey.no_change)
+    return TaskProof(
+        task=survey.task,
+        mutants=mutants,
+        problems=problems,
+        remarks=_over_strict(mutants),
+        no_change=survey.no_change,
+    )
+
+
+def _over_strict(mutants: Sequence[Mutant]) -> list[str]:
+    found = [one for one in mutants if one.detail == _OVER_STRICT]
+    if not found:
+        return []
+    return [
+        f"{len(found)} of {sum(one.fate == 'equivalent' for one in mutants)} mutants that did the same as the "
+        f"solution fail all the same: the checker looks at more than what was done ({found[0].words})"
+    ]
 
 
 def _judge_one(
-    survey: Survey, plan: TaskPlan, mutation: Mutation, number: int, record: AttemptRecord | None
+    reference: Reference, plan: TaskPlan, mutation: Mutation, number: int, record: AttemptRecord | None
 ) -> Mutant:
     words = mutation.words(plan.calls)
-    assert survey.effects is not None
-    assert survey.notes is not None
 
     def is_(fate: Fate, *, unseen: Sequence[str] = (), detail: str = "") -> Mutant:
         return Mutant(mutation=mutation, attempt=number, fate=fate, words=words, unseen=unseen, detail=detail)
@@ -179,17 +198,17 @@ def _judge_one(
         return is_("broken" if record.cause == "checker" else "unplayed", detail=f"{record.cause}: {detail}")
     effects = effects_of(record)
     assert effects is not None  # whatever was judged has a state
+    failed = record.outcome == "failed"
     try:
-        unseen = differences(survey.effects, effects, survey.notes.rules)
+        same = reference.same(effects)
     except TooAmbiguous as error:
-        return is_("killed") if record.outcome == "failed" else is_("survived", unseen=[str(error)])
-    if any(one.error for one in _different_calls(mutation, record.tool_calls, len(plan.calls))) and (
-        record.outcome == "failed" or not unseen
-    ):
+        return is_("killed") if failed else is_("survived", unseen=[str(error)])
+    refused = any(one.error for one in _different_calls(mutation, record.tool_calls, len(plan.calls)))
+    if refused and (failed or same):
         return is_("refused")
-    if not unseen:
-        return is_("equivalent")
-    return is_("killed") if record.outcome == "failed" else is_("survived", unseen=unseen)
+    if same:
+        return is_("equivalent", detail=_OVER_STRICT if failed else "")
+    return is_("killed") if failed else is_("survived", unseen=reference.differences(effects))
 
 
 def _different_calls(

@@ -100,7 +100,7 @@ def _findings(task: TaskProof, width: int) -> list[str]:
         if len(one.unseen) > _LINES:
             lines.append(f"      ... and {len(one.unseen) - _LINES} differences more")
     for remark in task.remarks:
-        lines += _wrapped(f"not tried: {remark}", 2, width)
+        lines += _wrapped(remark, 2, width)
     return [*lines, ""]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_thinkingbox.proof.compare import Effects, differences
+from pytest_thinkingbox.proof.compare import Effects, Reference
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, Rules, SchemaDelta, StateDiff
 from tests.state.world import TABLES, VOLATILE, booking, delete, insert, refund, update
 
@@ -21,6 +21,13 @@ def mail(to: str = "dana@example.com", text: str = "Hello", **fields: Any) -> Re
     return ReceivedMail(sender="desk@example.com", recipients=(to,), subject="Hi", text=text, **fields)
 
 
+def compared(one: Effects, other: Effects) -> list[str]:
+    reference = Reference(one, RULES)
+    lines = reference.differences(other)
+    assert reference.same(other) is not bool(lines)
+    return lines
+
+
 def between(
     one: list[RowChange],
     other: list[RowChange],
@@ -30,7 +37,7 @@ def between(
         Effects(diff=StateDiff(rows=tuple(rows)), mail=mail)
         for rows, mail in zip((one, other), mails, strict=True)
     )
-    return differences(before, after, RULES)
+    return compared(before, after)
 
 
 def test_nothing_and_nothing_are_the_same() -> None:
@@ -113,7 +120,7 @@ def test_objects_of_the_schema_are_compared_with_what_they_became() -> None:
         delta = SchemaDelta("altered", "table", "bookings", "CREATE a", after)
         return Effects(diff=StateDiff(schema=(delta,)), mail=None)
 
-    assert differences(effects("CREATE b"), effects("CREATE b"), RULES) == []
-    assert differences(effects("CREATE b"), effects("CREATE c"), RULES) == [
+    assert compared(effects("CREATE b"), effects("CREATE b")) == []
+    assert compared(effects("CREATE b"), effects("CREATE c")) == [
         "table bookings became CREATE c instead of CREATE b"
     ]

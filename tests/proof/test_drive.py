@@ -30,7 +30,7 @@ def test_close(changes):
 def test_note(changes, order):
     assert changes == [Inserted("notes", text=f"order {order}"), Updated("orders", order, status="x")]
 
-@shop.task("Close order 1.", solution=[call("run_sql", statement="SELECT 1"), *CLOSE_1])
+@shop.task("Close order 1.", solution=[call("run_sql", statement="SELECT 1"), *CLOSE_1], ahead=False)
 def test_reads_first(changes):
     assert changes == [Updated("orders", 1, status="closed")]
 
@@ -50,6 +50,11 @@ WEAK = """
 @shop.task("Close order 1.", solution=[*CLOSE_1, call("add_note", words="closed")], strict=False)
 def test_one_table(attempt):
     assert attempt.row("orders", id=1)["status"] == "closed"
+
+@shop.task("Two notes.", solution=[call("add_note", words="a"), call("add_note", words="b")])
+def test_order(attempt, changes):
+    assert changes == [Inserted("notes", text="a"), Inserted("notes", text="b")]
+    assert attempt.rows("notes")[0]["text"] == "a"
 
 @shop.task("Do nothing.", solution=[call.say("No.")], no_change=True)
 def test_blind(changes):
@@ -180,7 +185,7 @@ def test_a_task_without_change_is_tried_with_the_writes_of_the_others(honest: Pr
     assert honest.task("test_refuse")["problems"] == []
     assert 'one call more: add_note(words="closed")' in weak.words("test_blind")
     assert weak.task("test_blind")["remarks"] == [
-        "run_sql: no solution of the suite says with what arguments"
+        "not tried: run_sql: no solution of the suite says with what arguments"
     ]
 
 
@@ -205,6 +210,14 @@ def test_what_a_checker_does_not_see_survives_and_is_named_with_the_change(weak:
     assert "one row of orders changed that the solution does not touch" in weak.words("test_one_table")
     assert "nobody checked that it left behind" in weak.text
     assert missing in weak.text
+
+
+def test_a_checker_that_fails_what_did_the_same_is_told_so(weak: Proof, honest: Proof) -> None:
+    [remark] = weak.task("test_order")["remarks"]
+    assert remark.startswith("3 of 3 mutants that did the same as the solution fail all the same")
+    assert weak.words("test_order") == []
+    assert remark.split(":")[0] in weak.text
+    assert [one["remarks"] for one in honest.data["tasks"][:4]] == [[], [], [], []]
 
 
 def test_min_score_decides_what_is_enough(weak: Proof) -> None:
