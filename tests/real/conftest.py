@@ -61,7 +61,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 def _checked(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
 
 
@@ -90,7 +90,7 @@ class Campaign:
 def play(tmp_path: Path) -> Callable[..., Campaign]:
     """Run tasks from the root of this repository, with variables that are added to those of this process."""
 
-    def run(*arguments: str, seconds: float = 120.0, **variables: str) -> Campaign:
+    def run(*arguments: str, seconds: float = 300.0, **variables: str) -> Campaign:
         folder = tmp_path / "records"
         command = [sys.executable, "-m", "pytest", *arguments, f"--tb-dir={folder}", "-p", "no:cacheprovider"]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 CONTEXT = 8192  # tokens: all that the model was trained for
 SHORT_CONTEXT = 1024  # less than the hotel's policy
-LONGEST_ANSWER = 96  # tokens
+LONGEST_ANSWER = 64  # tokens
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_it_fails_tasks_and_every_attempt_is_valid(
         "--tb-attempts=2",
         *options(serve(CONTEXT)),
         OPENAI_API_KEY="",
-        seconds=300,
+        seconds=600,
     )
     assert campaign.status == 1, campaign.text
     assert len(campaign.records) == 4
@@ -91,7 +91,7 @@ def test_a_user_that_it_plays_breaks_nothing_but_its_own_attempt(
         "--tb-timeout=20",
         "--tb-retry-invalid=0",
         *options(serve(CONTEXT)),
-        seconds=300,
+        seconds=600,
     )
     assert campaign.outcomes() in (["failed"], ["user"]), campaign.text
     assert campaign.status == (1 if campaign.outcomes() == ["failed"] else 8)
@@ -102,7 +102,7 @@ def test_t18_a_context_that_the_policy_does_not_fit_in_is_the_agents_failure(
 ) -> None:
     """Nobody plays it again: the outcome would be the same."""
     url = serve(SHORT_CONTEXT)
-    campaign = play("tests/real/desk_tasks.py", *options(url), seconds=120)
+    campaign = play("tests/real/desk_tasks.py", *options(url), seconds=300)
     assert campaign.status == 1, campaign.text
     assert [(one["outcome"], one["stop_reason"]) for one in campaign.records] == [
         ("failed", "context_overflow")
