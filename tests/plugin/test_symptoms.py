@@ -875,3 +875,60 @@ def test_each_case_of_a_task_shows_why_it_failed(suite, run):
     text = run("--tb-attempts=3").text
     assert text.count("this is one") == 1
     assert text.count("this is two") == 1
+
+
+def _people(agent, user):
+    """One endpoint for both: a request with tools is the agent's."""
+
+    def script(received):
+        return agent if received.json.get("tools") else user(received)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("", "gave an empty reply twice"),
+        ("Thanks, goodbye!", "says goodbye and does not end"),
+        ("How can I help you today?", "speaks as the agent"),
+    ],
+    ids=["empty", "goodbye", "agent"],
+)
+def test_t17_a_user_out_of_its_role_is_invalid_and_played_again(suite, run, reply, why):
+    suite("""
+    @shop.task("Close order 1.", user="You are Dana. Your code is 7731.", solution=CLOSE_1)
+    def test_close(changes):
+        assert changes == [Updated("orders", 1, status="closed")]
+    """)
+    with StubEndpoint(_people(says("All is done."), lambda _: says(reply))) as stub:
+        outcome = run(*model_options(stub), "--tb-retry-invalid=1", agent=None)
+    assert [(one["outcome"], one["cause"], one["final"]) for one in outcome.records()] == [
+        ("invalid", "user", False),
+        ("invalid", "user", True),
+    ]
+    assert why in outcome.records()[0]["detail"]
+    assert outcome.counts == {"errors": 1}
+    assert outcome.status == 8
+    assert not any(b"7731" in one.body for one in stub.received if one.json.get("tools"))
+
+
+def test_t17_the_agents_time_stands_still_while_the_user_thinks_and_tokens_are_told_apart(suite, run):
+    suite("""
+    @shop.task("Hello.", user="You are Dana.", no_change=True)
+    def test_talk(attempt, changes):
+        assert changes == []
+        assert attempt.response == "All is done."
+        assert [one["content"] for one in attempt.messages if one["role"] == "user"] == ["Hello.", "Please go on."]
+    """)
+
+    def user(received):
+        ended = sum(one["role"] == "assistant" for one in received.messages) > 1
+        return says("[[END]]" if ended else "Please go on.", latency=0.4)
+
+    with StubEndpoint(_people(says("All is done."), user)) as stub:
+        outcome = run(*model_options(stub), "--tb-timeout=0.5", agent=None)
+    assert outcome.counts == {"passed": 1}, outcome.text
+    (record,) = outcome.records()
+    assert record["stop_reason"] == "done"
+    assert {role: one["requests"] for role, one in record["usage"].items()} == {"agent": 2, "user": 2}
