@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import subprocess
 import sys
 import time
@@ -55,6 +56,10 @@ def prove(
     for line in lines_of(proof, min_score=min_score, width=width):
         print(line)
     print(f"records   {folder}")
+    telling = [one for task in proof.tasks for one in task.mutants if one.fate in ("survived", "broken")]
+    for campaign in (folder / "mutants").glob("*/campaign.json"):
+        for one in telling[:1]:
+            print(f"one whole thinkingbox show {campaign.parent} {shlex.quote(one.name)}")
     return 0 if proof.holds(min_score) else 1
 
 

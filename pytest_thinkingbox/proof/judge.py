@@ -29,7 +29,8 @@ Fate = Literal[
 class Mutant:
     """A mutation and what became of it. `unseen` is what it did differently, for those that survived.
 
-    `detail` says what went wrong, for those that are broken or unplayed. `attempt` is its number in the run.
+    `detail` says what went wrong, for those that are broken or unplayed. `attempt` is its number in the run,
+    `name` the node id by which `thinkingbox show` finds it.
     """
 
     mutation: Mutation
@@ -38,6 +39,7 @@ class Mutant:
     words: str
     unseen: Sequence[str] = ()
     detail: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +191,15 @@ def _judge_one(
     words = mutation.words(plan.calls)
 
     def is_(fate: Fate, *, unseen: Sequence[str] = (), detail: str = "") -> Mutant:
-        return Mutant(mutation=mutation, attempt=number, fate=fate, words=words, unseen=unseen, detail=detail)
+        return Mutant(
+            mutation=mutation,
+            attempt=number,
+            fate=fate,
+            words=words,
+            unseen=unseen,
+            detail=detail,
+            name="" if record is None else record.key,
+        )
 
     if record is None:
         return is_("unplayed", detail="there is no record of it")

@@ -50,6 +50,7 @@ def as_json(proof: SuiteProof, *, min_score: float) -> dict[str, Any]:
                     {
                         "kind": one.mutation.kind,
                         "attempt": one.attempt,
+                        "name": one.name,
                         "fate": one.fate,
                         "words": one.words,
                         "unseen": list(one.unseen),

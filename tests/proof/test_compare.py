@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_thinkingbox.proof.compare import Effects, Reference
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, Rules, SchemaDelta, StateDiff
@@ -124,3 +126,31 @@ def test_objects_of_the_schema_are_compared_with_what_they_became() -> None:
     assert compared(effects("CREATE b"), effects("CREATE c")) == [
         "table bookings became CREATE c instead of CREATE b"
     ]
+
+
+LINES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=5)
+"""Lines of three new refunds: whose they are, and their amount."""
+
+
+def three_refunds(lines: list[tuple[int, int]], keys: list[int], line_keys: list[int]) -> list[RowChange]:
+    refunds = [refund(id=key, amount=100 * number) for number, key in enumerate(keys)]
+    return refunds + [
+        line(key, keys[owner], amount) for key, (owner, amount) in zip(line_keys, lines, strict=False)
+    ]
+
+
+@given(lines=LINES, keys=st.permutations([1, 2, 3]), line_keys=st.permutations([1, 2, 3, 4, 5]))
+def test_other_generated_keys_never_make_a_difference(
+    lines: list[tuple[int, int]], keys: list[int], line_keys: list[int]
+) -> None:
+    one = three_refunds(lines, [1, 2, 3], [1, 2, 3, 4, 5])
+    assert between(one, three_refunds(lines, keys, line_keys)) == []
+
+
+@given(lines=LINES, others=LINES, keys=st.permutations([1, 2, 3]))
+def test_other_lines_always_do(
+    lines: list[tuple[int, int]], others: list[tuple[int, int]], keys: list[int]
+) -> None:
+    one = three_refunds(lines, [1, 2, 3], [1, 2, 3, 4, 5])
+    other = three_refunds(others, keys, [1, 2, 3, 4, 5])
+    assert (between(one, other) == []) is (sorted(lines) == sorted(others))

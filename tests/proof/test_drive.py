@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_thinkingbox.cli import main
 from tests.conftest import SHOP
 
 pytestmark = pytest.mark.slow  # two processes for each proof
@@ -210,6 +212,13 @@ def test_what_a_checker_does_not_see_survives_and_is_named_with_the_change(weak:
     assert "one row of orders changed that the solution does not touch" in weak.words("test_one_table")
     assert "nobody checked that it left behind" in weak.text
     assert missing in weak.text
+
+
+def test_a_survivor_can_be_shown_whole(weak: Proof, capsys: pytest.CaptureFixture[str]) -> None:
+    [line] = [one for one in weak.text.splitlines() if "thinkingbox show" in one]
+    arguments = shlex.split(line)[shlex.split(line).index("show") :]
+    assert main(arguments) == 0
+    assert "test_one_table" in capsys.readouterr().out
 
 
 def test_a_checker_that_fails_what_did_the_same_is_told_so(weak: Proof, honest: Proof) -> None:
