@@ -98,3 +98,12 @@ def test_a_worker_knows_what_is_queued(pytester):
 def test_outside_a_worker_nothing_is_queued(request):
     if not hasattr(request.config, "workerinput"):
         assert private.worker_queue(request.config) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [(["--color=yes"], True), (["--color=no"], False), (["-p", "no:terminal"], False)],
+)
+def test_it_is_known_whether_pytest_writes_in_colors(pytester, arguments, expected):
+    config = pytester.parseconfigure(*arguments)
+    assert private.shows_colors(config) is expected
