@@ -32,6 +32,8 @@ _BROKE = (2, 3, _USAGE)
 """Exit statuses of pytest that mean that the run itself went wrong."""
 _NOTHING = 5
 """That of a run without tests."""
+_CLOSING = 60.0
+"""Seconds that an interrupted pytest gets to end."""
 _SHOWN = 60
 """Lines of its output that are shown then."""
 
@@ -50,6 +52,9 @@ def prove(
         proof = _prove(arguments, folder, cwd or Path.cwd(), started)
     except _RunBroke as broke:
         print(broke, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"thinkingbox: interrupted; what was played so far is in {folder}", file=sys.stderr)
         return 2
     data = as_json(proof, min_score=min_score)
     (folder / "proof.json").write_text(json.dumps(data, indent=1), encoding="ascii")
@@ -179,11 +184,18 @@ def _run(
 
 def _pytest(arguments: Sequence[str], log: Path, cwd: Path) -> int:
     quiet = ["--tb=no", "-q", "-s", "-p", "no:cacheprovider"]
-    with log.open("wb") as output:
-        command = [sys.executable, "-m", "pytest", *quiet, *arguments]
-        return subprocess.run(
-            command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT, check=False
-        ).returncode
+    command = [sys.executable, "-m", "pytest", *quiet, *arguments]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT) as process,
+    ):
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # pytest has heard it too: let it close what it opened
+            process.wait(timeout=_CLOSING)
+            raise
+        finally:
+            process.kill()
 
 
 def _said(log: Path) -> str:

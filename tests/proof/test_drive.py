@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +114,14 @@ def test_trips(attempt, changes):
 class Proof:
     """What a proof printed and wrote."""
 
-    def __init__(self, folder: Path, body: str, *arguments: str) -> None:
+    @staticmethod
+    def write(folder: Path, body: str) -> None:
         (folder / "shop.py").write_text(SHOP)
         (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:randomly -p no:cov -p no:asyncio\n")
         (folder / "test_shop.py").write_text(HEAD + body)
+
+    def __init__(self, folder: Path, body: str, *arguments: str) -> None:
+        self.write(folder, body)
         result = subprocess.run(
             [sys.executable, "-m", "pytest_thinkingbox.cli", "prove", *arguments],
             cwd=folder,
@@ -266,6 +273,24 @@ def test_a_suite_that_cannot_run_is_an_error_in_words(tmp_path: Path) -> None:
     assert proof.status == 2
     assert "broken module" in proof.errors
     assert proof.paths == []
+
+
+def test_an_interrupt_ends_both_without_a_traceback(tmp_path: Path) -> None:
+    body = "import time\n@shop.task('Wait.', solution=CLOSE_1)\ndef test_x():\n    time.sleep(60)\n"
+    Proof.write(tmp_path, body)
+    command = [sys.executable, "-m", "pytest_thinkingbox.cli", "prove", "-p", "no:xdist"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob(".thinkingbox/prove/*/notes/*.rules.json")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert errors.startswith("thinkingbox: interrupted")
+    assert "Traceback" not in errors
 
 
 def test_an_ini_file_that_keeps_workers_out_or_asks_for_proofs_is_no_obstacle(
