@@ -151,6 +151,7 @@ def test_ctrl_c_ends_at_once_and_says_what_is_missing(suite, pytester, xdist):
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "--tb-agent=python:slow:agent", "--tb-attempts=4", *xdist],
         cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )  # fmt: skip
     _wait_for(pytester.path / "started")
     began = time.monotonic()

@@ -280,7 +280,14 @@ def test_an_interrupt_ends_both_without_a_traceback(tmp_path: Path) -> None:
     Proof.write(tmp_path, body)
     command = [sys.executable, "-m", "pytest_thinkingbox.cli", "prove", "-p", "no:xdist"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a shell's background jobs ignore it
     ) as process:
         deadline = time.monotonic() + 60
         while not list(tmp_path.glob(".thinkingbox/prove/*/notes/*.rules.json")):
