@@ -11,7 +11,9 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 def looks_like_events(body: bytes, content_type: str) -> bool:
     """By its type, or by a beginning that no JSON has."""
-    return content_type.startswith("text/event-stream") or body.lstrip().startswith((b"data:", b"event:", b":"))
+    return content_type.startswith("text/event-stream") or body.lstrip().startswith(
+        (b"data:", b"event:", b":")
+    )
 
 
 def assemble(body: bytes) -> dict[str, Any]:

@@ -31,7 +31,9 @@ _WIRE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REJECTED_KEYS = frozenset({"$schema", "$id", "$comment", "$anchor", "$vocabulary"})
 _DATA_KEYS = frozenset({"default", "const", "enum", "examples", "example"})
 
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one for each message
+_encoder = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":")
+)  # json.dumps would make one for each message
 
 
 class NoReply(Exception):

@@ -148,7 +148,9 @@ def _mail_field_fits(field: str, wanted: Any, mail: ReceivedMail, bound: _Bound)
 def _recipients_fit(wanted: list[Any], mail: ReceivedMail, bound: _Bound) -> bool:
     if len(wanted) != len(mail.recipients):
         return False
-    if len(wanted) == 1 and isinstance(wanted[0], str):  # nearly every mail; a thousand of them are a million pairs
+    if len(wanted) == 1 and isinstance(
+        wanted[0], str
+    ):  # nearly every mail; a thousand of them are a million pairs
         return _address(wanted[0]) == _address(mail.recipients[0])
     options = []
     for address in wanted:
