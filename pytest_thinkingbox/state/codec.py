@@ -56,7 +56,7 @@ def decode_row_change(data: Json) -> RowChange:
 def encode_schema_delta(delta: SchemaDelta) -> dict[str, Any]:
     return {
         "action": delta.action,
-        "type": delta.type,
+        "type": encode(delta.type),
         "name": encode(delta.name),
         "before": encode(delta.before),
         "after": encode(delta.after),
@@ -66,7 +66,7 @@ def encode_schema_delta(delta: SchemaDelta) -> dict[str, Any]:
 def decode_schema_delta(data: Json) -> SchemaDelta:
     return SchemaDelta(
         action=data["action"],
-        type=data["type"],
+        type=decode(data["type"]),
         name=decode(data["name"]),
         before=decode(data["before"]),
         after=decode(data["after"]),
