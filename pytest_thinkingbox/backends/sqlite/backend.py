@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from pytest_thinkingbox.backends.sqlite.lane import LANE
 from pytest_thinkingbox.backends.sqlite.lease import SqliteLease
 from pytest_thinkingbox.backends.sqlite.store import Store
 from pytest_thinkingbox.backends.sqlite.template import Template, build_seed, build_start
@@ -37,7 +38,8 @@ class SqliteBackend:
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> SqliteLease:
         template = self._template(environment, start)
         try:
-            file = self._store.take(template.path, template.size)
+            with LANE.turn():
+                file = self._store.take(template.path, template.size)
         except (OSError, sqlite3.Error) as error:
             self._leave(template)
             raise InfrastructureDown(f"no database for {attempt_id}: {error}") from error

@@ -20,6 +20,7 @@ from sqlalchemy import Engine
 from sqlalchemy.pool import QueuePool
 
 from pytest_thinkingbox.backends.sqlite import engines
+from pytest_thinkingbox.backends.sqlite.lane import LANE, Turn
 
 _ENDED = "the attempt has ended: its database can no longer be used"
 
@@ -59,7 +60,10 @@ class Gate:
 
 
 class GatedConnection(sqlite3.Connection):
-    """Calls into SQLite one at a time, and none after the gate is closed."""
+    """Calls into SQLite one at a time, and none after the gate is closed.
+
+    From the first call of a transaction to its end it has a turn in the lane.
+    """
 
     def __init__(self, gate: Gate, path: Path) -> None:
         super().__init__(str(path), check_same_thread=False)
@@ -67,6 +71,7 @@ class GatedConnection(sqlite3.Connection):
         self._inside = threading.RLock()
         self._depth = 0
         self._ended = False
+        self._turn: Turn | None = None
         self._entered = _Entered(self)
         self._cursors: WeakSet[sqlite3.Cursor] = WeakSet()
 
@@ -79,6 +84,8 @@ class GatedConnection(sqlite3.Connection):
         return self._entered
 
     def begin_call(self) -> None:
+        if self._turn is None and not self._gate.closed:
+            self._turn = LANE.enter()
         self._inside.acquire()
         if self._gate.closed:
             if self._depth == 0:
@@ -110,7 +117,12 @@ class GatedConnection(sqlite3.Connection):
         with suppress(sqlite3.ProgrammingError):  # it was closed in between
             self.interrupt()
 
+    def _leave_lane(self) -> None:
+        turn, self._turn = self._turn, None
+        LANE.leave(turn)
+
     def _finish(self) -> None:
+        self._leave_lane()
         if not self._ended:
             self._ended = True
             # An open statement would keep a closed connection, its locks and its file alive.
@@ -136,14 +148,21 @@ class GatedConnection(sqlite3.Connection):
         return self.cursor().executescript(script)
 
     def commit(self) -> None:
-        with self.entered():
-            super().commit()
+        try:
+            with self.entered():
+                super().commit()
+        finally:
+            self._leave_lane()
 
     def rollback(self) -> None:
-        if self._gate.closed:
+        if self._gate.closed or self._ended:
             return  # rolled back already: what a pool does with a connection that comes home late
-        with self.entered():
-            super().rollback()
+        try:
+            if self.in_transaction:
+                with self.entered():
+                    super().rollback()
+        finally:
+            self._leave_lane()
 
     def close(self) -> None:
         # After the end nobody waits for a thread that is inside SQLite: it closes when it comes out.

@@ -24,6 +24,7 @@ from pytest_thinkingbox.backends.sqlite.compare import (
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.backends.sqlite.files import databases_work_in
 from pytest_thinkingbox.backends.sqlite.gate import Gate
+from pytest_thinkingbox.backends.sqlite.lane import LANE
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile
 from pytest_thinkingbox.backends.sqlite.quick import PageCandidates, join_candidates
 from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
@@ -70,7 +71,7 @@ class SqliteLease:
 
     def cut(self) -> None:
         """End every session of the agent. Raises InfrastructureDown while somebody still holds the database."""
-        with self._lock:
+        with LANE.turn(), self._lock:
             if self._cut or self._released:
                 return
             deadline = time.monotonic() + _CUT_SECONDS
@@ -120,7 +121,7 @@ class SqliteLease:
         return connection
 
     def read_changes(self, *, audit: bool) -> StateDiff:
-        with self._lock:
+        with LANE.turn(), self._lock:
             judge = self._reader()
             if self._damage is not None:
                 return StateDiff(schema=(self._damage,))
@@ -189,7 +190,7 @@ class SqliteLease:
         return True
 
     def release(self) -> None:
-        with self._lock:
+        with LANE.turn(), self._lock:
             if self._released:
                 return
             self._released = True
