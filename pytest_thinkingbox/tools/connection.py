@@ -27,6 +27,8 @@ class Connection:
     tools than through the session.
     """
 
+    busy = False
+
     def __init__(
         self,
         label: str,
@@ -76,6 +78,10 @@ class Connection:
             self._ready.exception()  # seen, also when nobody waited for it any more
         if not self._task.cancelled() and (error := self._task.exception()) is not None:
             raise InfrastructureDown(f"{self.label} failed while it was closed: {_named(error)}") from error
+
+    def can_be_left(self, tool: Tool) -> bool:
+        """Whether a call ends as soon as it is cancelled, whatever the tool does."""
+        return not self.in_process
 
     @property
     def lost(self) -> bool:

@@ -39,6 +39,15 @@ class DirectConnection:
     def last_words(self) -> str:
         return ""
 
+    @property
+    def busy(self) -> bool:
+        """Whether a function that was left behind still runs."""
+        return isinstance(self._server, FunctionTools) and bool(self._server.threads)
+
+    def can_be_left(self, tool: Tool) -> bool:
+        """Whether a call ends as soon as it is cancelled, whatever the tool does."""
+        return isinstance(self._server, FunctionTools) and self._server.in_thread(tool.name)
+
     async def call(self, tool: Tool, arguments: dict[str, Any], *, seconds: float) -> CallToolResult:
         """What the SDK's client would get. Raises TimeoutError and, as the client does, MCPError."""
         with anyio.move_on_after(seconds) as limit:

@@ -7,8 +7,10 @@ import inspect
 import json
 import typing
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
+import anyio
 from mcp.server.mcpserver import Audio, Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -25,18 +27,32 @@ from pytest_thinkingbox.tools.failures import sentence
 
 
 class FunctionTools:
-    """The tools of one attempt, for calls without a session. Signatures are read once per process."""
+    """The tools of one attempt, for calls without a session. What they have in common is made once per process."""
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], context: ServerContext) -> None:
+        self.context = context
+        self.threads: set[object] = set()  # of synchronous functions that run now
         self._functions = functions
-        self._tools = {tool.name: tool for tool in _bound(functions, context)}
+        self._tools = _direct(functions)
 
     async def list_tools(self) -> list[ListedTool]:
         return _listing(self._functions)
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What the SDK's server would return and raise."""
-        return await self._tools[name].run(arguments, _no_session(), convert_result=True)
+        """What the SDK's server would return and raise. A function in a thread is left behind when cancelled."""
+        token = _here.set(self)
+        try:
+            return await self._tools[name].run(arguments, _no_session(), convert_result=True)
+        finally:
+            _here.reset(token)
+
+    def in_thread(self, name: str) -> bool:
+        """Whether this function is synchronous."""
+        return name in _synchronous(self._functions)
+
+
+_here: ContextVar[FunctionTools] = ContextVar("thinkingbox_functions")
+"""Whose call is played: tools are shared by all attempts."""
 
 
 def functions_server(
@@ -60,6 +76,26 @@ def _bound(functions: tuple[Callable[..., Any], ...], context: ServerContext) ->
         )
         for tool, function, injected in _tools_of(functions)
     ]
+
+
+@functools.lru_cache(maxsize=64)
+def _direct(functions: tuple[Callable[..., Any], ...]) -> dict[str, Tool]:
+    return {
+        tool.name: tool.model_copy(
+            update={
+                "fn": functools.partial(
+                    _run_in_loop if tool.is_async else _run_in_thread, function, injected
+                ),
+                "is_async": True,
+            }
+        )
+        for tool, function, injected in _tools_of(functions)
+    }
+
+
+@functools.lru_cache(maxsize=64)
+def _synchronous(functions: tuple[Callable[..., Any], ...]) -> frozenset[str]:
+    return frozenset(tool.name for tool, _, _ in _tools_of(functions) if not tool.is_async)
 
 
 @functools.lru_cache(maxsize=64)
@@ -165,6 +201,24 @@ async def _run_async(
         raise ToolError(sentence(error)) from error
     except ValueError as error:
         raise ToolError(str(error)) from error
+
+
+async def _run_in_loop(function: Callable[..., Any], injected: dict[str, type], /, **arguments: Any) -> Any:
+    return await _run_async(function, injected, _here.get().context, **arguments)
+
+
+async def _run_in_thread(function: Callable[..., Any], injected: dict[str, type], /, **arguments: Any) -> Any:
+    tools = _here.get()
+
+    def run() -> Any:
+        thread = object()
+        tools.threads.add(thread)
+        try:
+            return _run(function, injected, tools.context, **arguments)
+        finally:
+            tools.threads.discard(thread)
+
+    return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
 
 
 _RUNNERS: dict[bool, Callable[..., Any]] = {False: _run, True: _run_async}

@@ -64,7 +64,9 @@ class Toolbox:
     @property
     def busy(self) -> bool:
         """Whether code of a tool still runs in this process although nobody waits for it any more."""
-        return any(not call.done() for call in self._calls)
+        return any(not call.done() for call in self._calls) or any(
+            connection.busy for connection, _ in self._routes.values()
+        )
 
     async def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolOutput:
         """Play a tool. Whatever the agent did wrong comes back as text with `error=True`.
@@ -90,10 +92,10 @@ class Toolbox:
     async def _play(self, connection: AnyConnection, tool: Tool, arguments: dict[str, Any]) -> ToolOutput:
         from pytest_thinkingbox.tools import play
 
-        if not connection.in_process:
+        if connection.can_be_left(tool):
             return await play.play(connection, tool, arguments, seconds=self._seconds)
-        # A synchronous tool runs in a thread that nothing can interrupt. Its call gets a task that may be
-        # left behind, so that neither the limit nor the end of the episode has to wait for it.
+        # The SDK waits for the thread of a synchronous tool, which nothing can interrupt. Its call gets a task
+        # that may be left behind, so that neither the limit nor the end of the episode has to wait for it.
         scope = anyio.CancelScope()
 
         async def run() -> ToolOutput:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -256,3 +257,90 @@ def test_a_function_that_cannot_be_a_tool_is_refused_by_name(
 ) -> None:
     with pytest.raises(ConfigurationError, match=f"Server.functions: {words}"):
         specs(world, Server.functions(functions))
+
+
+def doze(seconds: float) -> str:
+    """Sleeps in a thread."""
+    time.sleep(seconds)
+    return "awake"
+
+
+async def ponder(seconds: float) -> str:
+    """Sleeps in the loop."""
+    await asyncio.sleep(seconds)
+    return "awake"
+
+
+@pytest.mark.parametrize("name", ["doze", "ponder"])
+def test_a_function_that_takes_too_long_is_left_behind_at_its_limit(world: World, name: str) -> None:
+    async def use(toolbox: Toolbox) -> tuple[ToolOutput, float]:
+        started = time.perf_counter()
+        output = await toolbox.call(name, {"seconds": 1.5})
+        return output, time.perf_counter() - started
+
+    output, took = world.run(use, Server.functions([doze, ponder]), tool_seconds=0.1)
+    assert output == ToolOutput(
+        f"{name} did not answer within 0.1 s. It may have taken effect or not.", error=True
+    )
+    assert took < 1
+
+
+def test_t52_a_function_that_was_left_behind_is_known_to_run(world: World) -> None:
+    async def use() -> tuple[bool, bool]:
+        async with world.open(Server.functions([doze]), tool_seconds=0.1) as toolbox:
+            await toolbox.call("doze", {"seconds": 0.5})
+        busy = toolbox.busy
+        deadline = time.perf_counter() + 5
+        while toolbox.busy and time.perf_counter() < deadline:
+            await asyncio.sleep(0.02)
+        return busy, toolbox.busy
+
+    assert asyncio.run(use()) == (True, False)
+
+
+def test_t52_a_cancelled_episode_does_not_wait_for_a_function(world: World) -> None:
+    async def use() -> float:
+        async def episode() -> None:
+            async with world.open(Server.functions([doze])) as toolbox:
+                await toolbox.call("doze", {"seconds": 1.5})
+
+        task = asyncio.create_task(episode())
+        await asyncio.sleep(0.3)
+        started = time.perf_counter()
+        task.cancel()
+        await asyncio.wait({task})
+        return time.perf_counter() - started
+
+    assert asyncio.run(use()) < 1
+
+
+def test_hanging_functions_do_not_use_up_the_threads_of_others(world: World) -> None:
+    async def use(toolbox: Toolbox) -> ToolOutput:
+        await asyncio.gather(*(toolbox.call("doze", {"seconds": 1.5}) for _ in range(45)))
+        return await toolbox.call("doze", {"seconds": 0})
+
+    assert world.run(use, Server.functions([doze]), tool_seconds=0.3).text == "awake"
+
+
+def test_attempts_at_the_same_time_get_their_own_context(world: World) -> None:
+    async def use() -> list[str]:
+        async def play(name: str) -> str:
+            async with world.open(Server.functions([whose, whose_async]), attempt_id=name) as toolbox:
+                outputs = [(await toolbox.call(tool, {})).text for tool in ("whose", "whose_async")]
+                return " ".join(outputs)
+
+        return await asyncio.gather(*(play(name) for name in "abc"))
+
+    assert asyncio.run(use()) == ["a a", "b b", "c c"]
+
+
+def whose(context: ServerContext) -> str:
+    """Whose call this is."""
+    time.sleep(0.02)
+    return context.attempt_id
+
+
+async def whose_async(context: ServerContext) -> str:
+    """The same in the loop."""
+    await asyncio.sleep(0.02)
+    return context.attempt_id

@@ -36,13 +36,17 @@ class World:
 
     @asynccontextmanager
     async def open(
-        self, *servers: Server, tool_seconds: float = 30.0, **options: Any
+        self,
+        *servers: Server,
+        tool_seconds: float = 30.0,
+        attempt_id: str = "test_shop.py::test_order[try3]",
+        **options: Any,
     ) -> AsyncIterator[Toolbox]:
         async with open_toolbox(
             environment_of(servers, **options),
             engine=self.engine,
             database_url=self.url,
-            attempt_id="test_shop.py::test_order[try3]",
+            attempt_id=attempt_id,
             mail_host="127.0.0.1",
             mail_port=2525,
             seed=1,
