@@ -28,6 +28,7 @@ class Connection:
     """
 
     busy = False
+    closed = False
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ class DirectConnection:
     in_process = True
     http = False
     lost = False
+    closed = True  # there is nothing to close
 
     def __init__(self, label: str, server: MCPServer[Any] | FunctionTools) -> None:
         self.label = label

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -31,7 +32,8 @@ class Scrubber:
                 one for one in (parts.password, unquote(parts.password)) if len(one) >= _SHORTEST_PASSWORD
             }
         if parts.scheme.startswith("sqlite") and (file := unquote(parts.path.partition("?")[0])[1:]):
-            secrets |= {file, os.path.realpath(file)}
+            folder, name = os.path.split(file)
+            secrets |= {file, os.path.join(_real(folder), name)}
         self._secrets = sorted((one for one in secrets if len(one) > 1), key=len, reverse=True)
 
     def result(self, text: str) -> str:
@@ -48,6 +50,12 @@ class Scrubber:
         for place in _places():
             text = re.sub(re.escape(place) + r"[^\s:;,'\"`<>()\[\]]*", "[path]", text)
         return _PATH.sub("[path]", text).strip()
+
+
+@lru_cache(maxsize=64)
+def _real(folder: str) -> str:
+    """All files of a campaign lie in one folder."""
+    return os.path.realpath(folder)
 
 
 def _places() -> list[str]:

@@ -200,9 +200,10 @@ async def open_toolbox(
         mail_host=mail_host,
         mail_port=mail_port,
     )
+    filled = any(server.kind in ("stdio", "http") for server in environment.servers)
     values = {
         "database_url": database_url,
-        "database_path": database_file(database_url),
+        "database_path": database_file(database_url) if filled else None,
         "attempt_id": attempt_id,
         "now": environment.now.isoformat() if environment.now else None,
         "mail_host": mail_host or None,
@@ -234,6 +235,8 @@ async def open_toolbox(
 
 async def _closed(connections: list[AnyConnection]) -> list[BaseException]:
     """Close all, also while this task is cancelled; what went wrong."""
+    if all(one.closed for one in connections):
+        return []
     closing = asyncio.gather(*(one.close() for one in connections), return_exceptions=True)
     cancelled: asyncio.CancelledError | None = None
     with anyio.CancelScope(shield=True):

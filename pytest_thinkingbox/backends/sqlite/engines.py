@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Engine, make_url
+from sqlalchemy import URL, Engine
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.pool import NullPool, QueuePool
 from sqlalchemy.util import LRUCache
@@ -46,18 +46,20 @@ class Kind:
         self._model = _Dialect(isolation_level=isolation_level)
         self._set_up: Callable[[Any], None] = self._model.on_connect()
         connect: Connect = lambda: sqlite3.connect(":memory:")  # noqa: E731
-        with Engine(NullPool(connect), self._model, make_url("sqlite://")).connect() as connection:
+        with Engine(NullPool(connect), self._model, URL.create("sqlite")).connect() as connection:
             self._model.initialize(connection)
 
-    def engine(self, connect: Connect, *, url: str, pool: type[NullPool] | type[QueuePool]) -> Engine:
-        """An engine whose connections `connect` opens; `url` is what it says of itself."""
+    def engine(
+        self, connect: Connect, *, database: str | None, pool: type[NullPool] | type[QueuePool]
+    ) -> Engine:
+        """An engine whose connections `connect` opens; `database` is the path that its URL names."""
         dialect = copy.copy(self._model)
         vars(dialect).pop("dispatch", None)  # where listeners are kept
         options: dict[str, Any] = {"max_overflow": -1} if pool is QueuePool else {}
         return Engine(
             pool(connect, dialect=dialect, **options),
             dialect,
-            make_url(url),
+            URL.create("sqlite", database=database),
             execution_options={"compiled_cache": self._compiled},
         )
 

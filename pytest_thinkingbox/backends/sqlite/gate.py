@@ -47,7 +47,7 @@ class Gate:
         return connection
 
     def engine(self) -> Engine:
-        return engines.writing().engine(self.connect, url=f"sqlite:///{self._path}", pool=QueuePool)
+        return engines.writing().engine(self.connect, database=str(self._path), pool=QueuePool)
 
     def shut(self, *, seconds: float) -> bool:
         """End all connections; False if one is still inside SQLite after that time (it ends when it comes out)."""

@@ -198,7 +198,7 @@ class SqliteLease:
                 last_first.callback(self._on_release, self)
                 last_first.callback(self._file.close)
                 if "engine" in vars(self):
-                    last_first.callback(self.engine.dispose)
+                    last_first.callback(self.engine.pool.dispose)  # no new pool in its place
                 if self._judge is not None:
                     last_first.callback(self._judge.close)
                 if self._after is not None:

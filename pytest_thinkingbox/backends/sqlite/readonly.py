@@ -109,7 +109,7 @@ class ReadOnlyEngine:
 
 
 def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    engine = engines.reading().engine(connect, url="sqlite://", pool=NullPool)
+    engine = engines.reading().engine(connect, database=None, pool=NullPool)
 
     @event.listens_for(engine, "handle_error")
     def translate(context: ExceptionContext) -> None:
