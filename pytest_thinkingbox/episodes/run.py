@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput, is_exit
@@ -20,6 +21,7 @@ from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.errors import Invalid
 from pytest_thinkingbox.people.base import Users
 from pytest_thinkingbox.state.model import StateDiff
+from pytest_thinkingbox.threads import run_in_turn
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
 CLOSE_GRACE = 5.0
@@ -70,14 +72,14 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
         # What lives on of an agent must not write into the record of a conversation that is over.
         episode.conversation = _copy(episode.conversation)
         if (episode.cause is not None or episode.diff is None) and episode.lease is not None:
-            await asyncio.shield(asyncio.to_thread(episode.lease.release))
+            await asyncio.shield(run_in_turn(episode.lease.release))
             episode.lease = None
     return episode
 
 
 async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None:
     with _timed(episode, "acquire"):
-        lease = await asyncio.to_thread(_acquire, world.backend, request, episode)
+        lease = await run_in_turn(partial(_acquire, world.backend, request, episode))
     async with _mail_sink(request) as sink:
         with _timed(episode, "converse"):
             await _converse_then_leave(world, request, episode, lease, sink)
@@ -85,7 +87,7 @@ async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None
             await asyncio.to_thread(world.tamper, request, lease, sink)
     episode.mail = None if sink is None else tuple(sink.received)
     with _timed(episode, "read"):
-        episode.diff = await asyncio.to_thread(_cut_and_read, lease, audit=world.audit)
+        episode.diff = await run_in_turn(partial(_cut_and_read, lease, audit=world.audit))
         episode.rules = lease.rules
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-import anyio
 from mcp.server.mcpserver import Audio, Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -23,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from pytest_thinkingbox.declare import ServerContext
 from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.threads import run_in_turn
 from pytest_thinkingbox.tools.failures import sentence
 
 
@@ -218,7 +218,7 @@ async def _run_in_thread(function: Callable[..., Any], injected: dict[str, type]
         finally:
             tools.threads.discard(thread)
 
-    return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+    return await run_in_turn(run)
 
 
 _RUNNERS: dict[bool, Callable[..., Any]] = {False: _run, True: _run_async}
