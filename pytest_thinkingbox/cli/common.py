@@ -1,0 +1,60 @@
+"""What several commands share: arguments, and how wide and colourful the terminal is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(".thinkingbox")
+
+Result = int | Iterable[str]
+"""An exit status, or the lines to print."""
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], Result], *, help: str
+) -> argparse.ArgumentParser:
+    """A parser for one command; the docstring of `run` describes it."""
+    parser = commands.add_parser(name, help=help, description=run.__doc__)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        type=Path,
+        help="a campaign's folder, or the folder of campaigns (.thinkingbox) for the latest one",
+    )
+
+
+def add_color(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--color", choices=("auto", "yes", "no"), default="auto", help="auto: on a terminal (default)"
+    )
+
+
+def share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} must be a number from 0 to 1")
+    return value
+
+
+def width() -> int:
+    return min(max(shutil.get_terminal_size().columns, 60), 120)
+
+
+def has_color(wanted: str) -> bool:
+    if wanted != "auto":
+        return wanted == "yes"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
