@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_thinkingbox.records.model import AttemptRecord, ToolCallRecord
+from pytest_thinkingbox.report.messages import REASONING, content_text, said_calls, speaker, unsaid_calls
 from pytest_thinkingbox.report.paint import Paint
 from pytest_thinkingbox.report.text import escape, wrap
 from pytest_thinkingbox.report.tokens import token_texts
@@ -17,7 +17,6 @@ from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta
 
 _INDENT = "    "
 _SHOWN = 2_000  # characters of one text; the record has all of it
-_REASONING = ("reasoning", "reasoning_content", "thinking")
 
 
 def show_lines(*, tries: Sequence[AttemptRecord], width: int = 80, color: bool = False) -> list[str]:
@@ -40,7 +39,7 @@ class _View:
         self.lines.append(self.paint.bold(escape(record.key)))
         self.lines.append(_who(record) + (f", try {record.try_number} of {of}" if of > 1 else ""))
         self._conversation(record)
-        self._calls(_unsaid(record))
+        self._calls(unsaid_calls(record))
         self._changes(record)
         self._mail(record.mail)
         self._outcome(record)
@@ -60,14 +59,15 @@ class _View:
         if not record.messages:
             self._text("nothing was said", "  ")
         for message in record.messages:
-            self.lines.append("  " + self.paint.dim(escape(_speaker(message))))
-            for name in _REASONING:
+            self.lines.append("  " + self.paint.dim(escape(speaker(message))))
+            for name in REASONING:
                 if message.get(name):
-                    self._text(f"({name}) {_content(message[name])}")
+                    self._text(f"({name}) {content_text(message[name])}")
             if message.get("content"):
-                self._text(_content(message["content"]))
-            for name, arguments in _said_calls(message):
-                self._text(f"-> {name}({arguments})")
+                self._text(content_text(message["content"]))
+            for _, name, arguments in said_calls(message):
+                code = arguments if isinstance(arguments, str) else _arguments(arguments)
+                self._text(f"-> {name}({code})")
 
     def _calls(self, calls: Sequence[ToolCallRecord]) -> None:
         if not calls:
@@ -123,46 +123,6 @@ class _View:
 def _who(record: AttemptRecord) -> str:
     model = f", model {escape(record.model)}" if record.model else ""
     return f"campaign {escape(record.campaign)}, agent {escape(record.agent)}{model}, seed {record.seed}"
-
-
-def _unsaid(record: AttemptRecord) -> list[ToolCallRecord]:
-    """Calls that the messages do not show: those of an agent that talks to the tools by itself."""
-    said = {call.get("id") for message in record.messages for call in message.get("tool_calls") or ()}
-    return [call for call in record.tool_calls if call.id not in said]
-
-
-def _speaker(message: Mapping[str, Any]) -> str:
-    role = str(message.get("role", "?"))
-    return f"{role} {message['tool_call_id']}" if "tool_call_id" in message else role
-
-
-def _content(content: Any) -> str:
-    """Text as it is; parts one after the other, those that are no text as JSON."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(_part(part) for part in content)
-    return json.dumps(content, ensure_ascii=False)
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, dict) and isinstance(part.get("text"), str):
-        return str(part["text"])
-    return json.dumps(part, ensure_ascii=False)
-
-
-def _said_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        arguments = function.get("arguments", "")
-        try:
-            parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
-        except ValueError:
-            parsed = None
-        yield (
-            str(function.get("name", "?")),
-            _arguments(parsed) if isinstance(parsed, dict) else str(arguments),
-        )
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:

@@ -9,13 +9,20 @@ from pathlib import Path
 from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo
 from pytest_thinkingbox.report.paint import Paint
 from pytest_thinkingbox.report.table import task_table
-from pytest_thinkingbox.report.text import escape, pad, percent, shorten_all, wrap
+from pytest_thinkingbox.report.text import escape, pad, shorten_all, wrap
 from pytest_thinkingbox.report.tokens import token_texts
+from pytest_thinkingbox.report.words import (
+    FEWEST,
+    passed_every_attempt,
+    plural,
+    share,
+    span,
+    tasks_with,
+    valid,
+)
 from pytest_thinkingbox.stats.counts import TaskCounts
-from pytest_thinkingbox.stats.intervals import Interval, new_tasks, these_tasks
+from pytest_thinkingbox.stats.intervals import new_tasks, these_tasks
 from pytest_thinkingbox.stats.suite import (
-    Pooled,
-    SuiteMean,
     by_tag,
     mean_pass_at_k,
     mean_pass_hat_k,
@@ -26,7 +33,6 @@ from pytest_thinkingbox.stats.verdict import Verdict
 
 _LABEL = 10  # columns of the labels on the left
 _NARROWEST = 60  # columns below which the table would not say anything any more
-_FEWEST = 10  # tasks below which nothing is said about new tasks, and a tag gets counts only
 _LISTED = 5  # names in a list before the rest is only counted
 
 
@@ -86,7 +92,7 @@ def _campaign(page: _Page, info: CampaignInfo, tasks: Sequence[TaskCounts]) -> N
     page.entry(
         "campaign",
         f"{escape(info.campaign)}, agent {escape(info.agent)}{model}, "
-        f"{_plural(len(tasks), 'task')} x {each} attempts",
+        f"{plural(len(tasks), 'task')} x {each} attempts",
     )
 
 
@@ -94,27 +100,18 @@ def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     total = pooled(tasks=tasks)
     first = mean_pass_at_k(tasks=tasks, k=1)
     invalid = f", {first.not_available} INVALID" if first.not_available else ""
-    over = f"mean over {len(first.values)} of {_plural(first.of, 'task')}{invalid}"
-    page.entry("pass@1", f"{_share(first.mean)} ({over})")
-    page.entry("", f"{total.passed}/{total.valid} passed, {_valid(total)}")
+    over = f"mean over {len(first.values)} of {plural(first.of, 'task')}{invalid}"
+    page.entry("pass@1", f"{share(first.mean)} ({over})")
+    page.entry("", f"{total.passed}/{total.valid} passed, {valid(total)}")
     found = {"these tasks": these_tasks(tasks=tasks)}
-    if len(first.values) >= _FEWEST:
+    if len(first.values) >= FEWEST:
         found["new tasks like these"] = new_tasks(values=first.values)
     for name, interval in found.items():
         if interval is not None:
-            page.entry("", f"95 % interval for {name}: {_range(interval)}")
+            page.entry("", f"95 % interval for {name}: {span(interval)}")
     _by_k(page, tasks)
     _observed(page, tasks)
     _no_change(page, tasks)
-
-
-def _valid(total: Pooled) -> str:
-    text = f"{total.valid} of {total.requested} valid"
-    if total.invalid:
-        text += f", {total.invalid} invalid"
-    if (not_run := total.requested - total.valid - total.invalid) > 0:
-        text += f", {not_run} not run"
-    return text
 
 
 def _by_k(page: _Page, tasks: Sequence[TaskCounts]) -> None:
@@ -127,31 +124,23 @@ def _by_k(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     page.gap()
     for label, cells in (
         ("k", [str(k) for k in columns]),
-        ("pass@k", [_share(one.mean) for one in at]),
-        ("pass^k", [_share(one.mean) for one in hat]),
-        ("of tasks", [_tasks_with(one) for one in at]),
+        ("pass@k", [share(one.mean) for one in at]),
+        ("pass^k", [share(one.mean) for one in hat]),
+        ("of tasks", [tasks_with(one) for one in at]),
     ):
         page.lines.append(page.paint.bold(pad(label, _LABEL)) + "".join(f"{cell:>9}" for cell in cells))
     short = [(k, one.not_available) for k, one in zip(columns, at, strict=True) if one.not_available]
     if short:
-        missing = ", ".join(f"k={k} for {_plural(number, 'task')}" for k, number in short)
+        missing = ", ".join(f"k={k} for {plural(number, 'task')}" for k, number in short)
         page.entry("", f"n/a: {missing}, with fewer than k valid attempts")
     page.gap()
-
-
-def _tasks_with(figure: SuiteMean) -> str:
-    return f"{len(figure.values)}/{figure.of}"
 
 
 def _observed(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     figure = reliable(tasks=tasks)
     asked = {task.requested for task in tasks}
     name = f"{asked.pop()}" if len(asked) == 1 else "n"
-    spread = f"{figure.low}" if figure.low == figure.high else f"{figure.low}-{figure.high}"
-    text = f"{spread} of {_plural(figure.of, 'task')} passed every attempt"
-    if figure.unsettled:
-        text += f", {len(figure.unsettled)} unsettled"
-    page.entry(f"{name}/{name}", text)
+    page.entry(f"{name}/{name}", passed_every_attempt(figure))
     if figure.unsettled:
         names = shorten_all(
             [escape(task) for task in figure.unsettled],
@@ -172,8 +161,8 @@ def _no_change(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     rest = mean_pass_at_k(tasks=[task for task in tasks if not task.no_change], k=1)
     page.entry(
         "no_change",
-        f"{_plural(len(apart), 'task')} where nothing observable shows success: {total.passed}/{total.valid} "
-        f"passed; pass@1 without them {_share(rest.mean)} ({_tasks_with(rest)} tasks)",
+        f"{plural(len(apart), 'task')} where nothing observable shows success: {total.passed}/{total.valid} "
+        f"passed; pass@1 without them {share(rest.mean)} ({tasks_with(rest)} tasks)",
     )
 
 
@@ -188,13 +177,13 @@ def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     for name, group in zip(names, groups.values(), strict=True):
         total = pooled(tasks=group)
         line = f"{pad(name, column)}  {len(group):>5}  {f'{total.passed}/{total.valid}':>12}"
-        if len(group) >= _FEWEST:
+        if len(group) >= FEWEST:
             figure = mean_pass_at_k(tasks=group, k=1)
             interval = new_tasks(values=figure.values)
-            line += f"  {_share(figure.mean):>7}  {_range(interval) if interval else ''}"
+            line += f"  {share(figure.mean):>7}  {span(interval) if interval else ''}"
         page.lines.append(line.rstrip())
-    if any(len(group) < _FEWEST for group in groups.values()):
-        page.lines.append(page.paint.dim(f"tags with fewer than {_FEWEST} tasks: counts only"))
+    if any(len(group) < FEWEST for group in groups.values()):
+        page.lines.append(page.paint.dim(f"tags with fewer than {FEWEST} tasks: counts only"))
 
 
 def _cost(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
@@ -204,8 +193,8 @@ def _cost(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
         seconds = sum(row.seconds for row in rows)
         calls = sum(row.tool_calls for row in rows)
         again = sum(row.tries - 1 for row in rows)
-        text = f"{seconds:,.1f} s in {_plural(len(rows), 'attempt')}, {seconds / len(rows):.2f} s each"
-        text += f", {_plural(calls, 'tool call')}"
+        text = f"{seconds:,.1f} s in {plural(len(rows), 'attempt')}, {seconds / len(rows):.2f} s each"
+        text += f", {plural(calls, 'tool call')}"
         page.entry("time", text + (f", {again} tries played again" if again else ""))
 
 
@@ -232,16 +221,3 @@ def _suggested(tasks: Sequence[TaskCounts]) -> float:
     interval = these_tasks(tasks=tasks)
     low = interval[0] if interval else 0.0
     return floor(low * 20) / 20 or 0.5
-
-
-def _share(share: float | None) -> str:
-    return "n/a" if share is None else percent(share, 1)
-
-
-def _range(interval: Interval) -> str:
-    low, high = interval
-    return f"{percent(low, 1).removesuffix(' %')}-{percent(high, 1)}"
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

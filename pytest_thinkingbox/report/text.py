@@ -16,6 +16,14 @@ def escape(text: str) -> str:
     return "".join(one if _is_plain(one) else _escaped(one) for one in text)
 
 
+def escape_lines(text: str) -> str:
+    """As `escape`, for places that keep lines and tabs; a line that ends as on Windows just ends."""
+    return "\n".join(
+        "\t".join(escape(part) for part in line.split("\t"))
+        for line in text.replace("\r\n", "\n").split("\n")
+    )
+
+
 def _is_plain(character: str) -> bool:
     category = unicodedata.category(character)
     if category == "Cf":

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_thinkingbox.report.text import bar, cut, escape, pad, percent, shorten_all, width_of, wrap
+from pytest_thinkingbox.report.text import (
+    bar,
+    cut,
+    escape,
+    escape_lines,
+    pad,
+    percent,
+    shorten_all,
+    width_of,
+    wrap,
+)
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -117,3 +127,7 @@ def test_per_cent_is_100_only_for_all_and_0_only_for_none(share: float, digits: 
 def test_lines_break_at_spaces_and_long_words_stay_whole() -> None:
     assert wrap("one two three /a/very/long/path end", 9) == ["one two", "three", "/a/very/long/path", "end"]
     assert wrap("  indented", 20) == ["  indented"]
+
+
+def test_a_block_of_text_keeps_its_lines_and_tabs_and_nothing_else_that_moves() -> None:
+    assert escape_lines("a\tb\r\nc\x00\rd\u202e\ud800") == "a\tb\nc\\x00\\rd\\u202e\\ud800"

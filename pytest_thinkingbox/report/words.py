@@ -1,0 +1,47 @@
+"""Figures in words: shares, intervals and counts, as every report prints them."""
+
+from __future__ import annotations
+
+from pytest_thinkingbox.report.text import percent
+from pytest_thinkingbox.stats.intervals import Interval
+from pytest_thinkingbox.stats.suite import Pooled, Reliable, SuiteMean
+
+FEWEST = 10
+"""Tasks below which nothing is said about new tasks, and a tag gets counts only."""
+
+
+def share(value: float | None) -> str:
+    """Per cent with one digit; n/a for what is not known."""
+    return "n/a" if value is None else percent(value, 1)
+
+
+def span(interval: Interval) -> str:
+    """An interval of shares, the sign once."""
+    low, high = interval
+    return f"{percent(low, 1).removesuffix(' %')}-{percent(high, 1)}"
+
+
+def plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def valid(total: Pooled) -> str:
+    """The denominator of pooled counts: how many of the requested attempts are valid, and what became of the rest."""
+    text = f"{total.valid} of {total.requested} valid"
+    if total.invalid:
+        text += f", {total.invalid} invalid"
+    if (not_run := total.requested - total.valid - total.invalid) > 0:
+        text += f", {not_run} not run"
+    return text
+
+
+def tasks_with(figure: SuiteMean) -> str:
+    """The denominator of a mean over tasks."""
+    return f"{len(figure.values)}/{figure.of}"
+
+
+def passed_every_attempt(figure: Reliable) -> str:
+    """Observed n/n, a range while tasks are unsettled."""
+    spread = f"{figure.low}" if figure.low == figure.high else f"{figure.low}-{figure.high}"
+    text = f"{spread} of {plural(figure.of, 'task')} passed every attempt"
+    return f"{text}, {len(figure.unsettled)} unsettled" if figure.unsettled else text
