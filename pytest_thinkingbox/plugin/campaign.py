@@ -89,6 +89,7 @@ class Campaign:
 
     def _conclude(self, session: pytest.Session) -> tuple[list[AttemptRow], CampaignInfo, Verdict]:
         from dataclasses import replace
+        from datetime import UTC, datetime
 
         from pytest_thinkingbox.records.model import AttemptRow, attempt_name
         from pytest_thinkingbox.records.store import CampaignFolder
@@ -118,7 +119,8 @@ class Campaign:
         ordinary = self._ordinary_failures | {node for node in self._crashed if node not in planned}
         partial = self._partial(session, missing)
         requested = {task: number for task, number in requested.items() if number}
-        info = replace(info, partial=partial, tasks=requested)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        info = replace(info, partial=partial, tasks=requested, finished=None if partial else now)
         folder.write_info(info)
         verdict = decide(
             rows=rows,

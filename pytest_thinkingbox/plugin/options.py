@@ -13,6 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.proof.model import Plan
+    from pytest_thinkingbox.records.model import Purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Options:
     timeout: float | None
     directory: Path
     seed: int
+    purpose: Purpose
     audit: bool
     min_pass_rate: float | None
     proof: Plan | None = None
@@ -63,6 +65,12 @@ def _seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise ValueError
     return value
+
+
+def _purpose(text: str) -> str:
+    if text not in ("probe", "validation", "evaluation"):
+        raise ValueError
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +111,10 @@ _SETTINGS = (
              help="Where records are written, a folder for each campaign (default: .thinkingbox)."),
     _Setting(name="seed", parse=_whole(0), expected="a whole number from 0", default=0, metavar="N",
              help="Seed of everything random; attempts of one task differ all the same (default: 0)."),
+    _Setting(name="purpose", parse=_purpose, expected="probe, validation or evaluation", default="evaluation",
+             metavar="PURPOSE",
+             help="What the campaign is for: evaluation (default), validation, or probe: those of a probe are no "
+                  "baseline."),
     _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
              help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
                   "are figures; without one, any failed attempt fails the run."),
@@ -169,6 +181,7 @@ def resolve(config: pytest.Config) -> Options:
         timeout=values["timeout"],
         directory=config.rootpath / values["dir"],
         seed=values["seed"],
+        purpose=values["purpose"],
         audit=bool(config.getini("tb_audit") if audit is None else audit),
         min_pass_rate=values["min_pass_rate"],
         proof=proof,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from enum import Enum
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import Episode
@@ -83,27 +87,61 @@ def record_of(
         xfail_strict=xfail_strict,
         min_pass_rate=plan.task.min_pass_rate,
         hashes=hashes_of(plan, seed=episode.seed_hash),
+        volatile=tuple(plan.task.environment.database.volatile),
     )
 
 
 def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
-    """What decides whether a stored attempt still answers the same question."""
+    """What decides whether a stored attempt still answers the same question; `seed` is the backend's hash."""
+    task = plan.task
+    rules = (task.strict, task.no_change, task.allow_truncated, *_rules(task.environment))
     return Hashes(
-        prompt=_digest(plan.prompt, plan.user or ""),
-        environment=_environment(plan.task.environment),
-        seed=seed,
-        checker=_source(plan.function),
+        prompt=_digest(plan.prompt, plan.user or "", repr(task.limits)),
+        environment=environment_hash(task.environment),
+        seed=None if seed is None else _start(plan, seed),
+        checker=_digest(_source(plan.function), repr(rules)),
     )
 
 
 @cache
-def _environment(environment: Environment) -> str:
+def environment_hash(environment: Environment) -> str:
+    """Of what the agent works with; the database has a hash of its own, and how it is compared is the checker's."""
     servers = [
         (one.kind, one.command, sorted(one.environ.items()), one.url, _source(one.build) if one.build else "",
          [_source(function) for function in one.functions_])
         for one in environment.servers
     ]  # fmt: skip
     return _digest(environment.name, str(environment.instructions), repr(servers), str(environment.now))
+
+
+@cache
+def _rules(environment: Environment) -> tuple[object, ...]:
+    database = environment.database
+    return sorted(database.volatile), sorted(database.bookkeeping)
+
+
+def _start(plan: Plan, seed: str) -> str:
+    start = plan.task.start
+    if start is None:
+        return seed
+    written = _file(start) if isinstance(start, Path) else _source(start)
+    return _digest(seed, written, *(f"{name}={_stable(value)}" for name, value in plan.parameters.items()))
+
+
+def _stable(value: object) -> str:
+    """The same in every process: the words of an object of somebody else may hold an address."""
+    if isinstance(value, dict):
+        return repr([(_stable(key), _stable(one)) for key, one in value.items()])
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = [_stable(one) for one in value]
+        return repr(sorted(parts) if isinstance(value, set | frozenset) else parts)
+    plain = value is None or isinstance(value, str | int | float | bytes | date | Decimal | UUID | Enum)
+    return repr(value) if plain else f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+@cache
+def _file(path: Path) -> str:
+    return _digest(path.read_bytes().decode("utf-8", "surrogateescape"))
 
 
 @cache

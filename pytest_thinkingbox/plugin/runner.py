@@ -85,6 +85,7 @@ class Runner:
         self._waiting = 0
         self._called: Run | None = None
         self._next = 0
+        self._seeds: dict[str, str] = {}
         self._queue = private.worker_queue(session.config)
         self._live = LiveLine(
             session.config, pool.counts, total=sum(plan_key in item.stash for item in session.items)
@@ -325,6 +326,7 @@ class Runner:
         if run.verdict is None:
             return
         records = []
+        self._note_seed(run)
         for episode in run.tries:
             final = episode is run.tries[-1]
             record = record_of(
@@ -342,6 +344,12 @@ class Runner:
             records.append(record)
         report.__dict__[ROW] = records[-1].row(earlier=records[:-1]).to_json()
         run.tries.clear()
+
+    def _note_seed(self, run: Run) -> None:
+        name, seed = run.plan.task.environment.name, run.tries[-1].seed_hash
+        if seed is not None and self._seeds.get(name) != seed:
+            self._seeds[name] = seed
+            self._folder.note_seed(name, seed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

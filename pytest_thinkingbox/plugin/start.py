@@ -18,13 +18,13 @@ from pytest_thinkingbox.episodes.run import World
 from pytest_thinkingbox.people import make_users
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.options import Options
-from pytest_thinkingbox.plugin.record import hashes_of
+from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, share
 from pytest_thinkingbox.proof.world import proof_world
-from pytest_thinkingbox.records.model import CampaignInfo
+from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.store import CampaignFolder
 
@@ -114,6 +114,7 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
         agent=options.agent or "",
         model=options.model,
         seed=options.seed,
+        purpose=options.purpose,
         tasks={plan.task_id: plan.requested for plan in plans},
         min_pass_rate=options.min_pass_rate,
         options={
@@ -131,6 +132,10 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
             **{
                 package: version(package) for package in ("pytest-thinkingbox", "pytest", "mcp", "sqlalchemy")
             },
+        },
+        environments={
+            one.name: Hashes(environment=environment_hash(one))
+            for one in {plan.task.environment: None for plan in plans}
         },
         task_hashes={plan.task_id: hashes_of(plan, seed=None) for plan in plans},
     )

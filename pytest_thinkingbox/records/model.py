@@ -10,9 +10,10 @@ from typing import Any, Literal
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 
 Outcome = Literal["passed", "failed", "invalid"]
+Purpose = Literal["probe", "validation", "evaluation"]
 
 _DETAIL_CHARACTERS = 400  # of a detail's first line that travel in a row
 
@@ -69,7 +70,11 @@ class ToolCallRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hashes:
-    """Hex digests of what an attempt depended on; None where nothing was to hash. They decide a resume."""
+    """Hex digests of what an attempt depended on; None where nothing was to hash. They decide a resume.
+
+    `prompt` covers what the agent and the user were told and the limits, `environment` instructions, clock and
+    servers, `seed` schema, rows and start state, `checker` the test function and the rules that it judges by.
+    """
 
     prompt: str | None = None
     environment: str | None = None
@@ -83,7 +88,9 @@ class AttemptRecord:
 
     `final` says whether this try decided the attempt; invalid tries that were played again have
     `final=False`. `requested` is the number of attempts of this task that the campaign asked for. `changes`
-    is JSON made by the state codec, None when no state was read; `mail` is None when there was no sink.
+    is JSON made by the state codec, None when no state was read; `mail` is None when there was no sink. `volatile`
+    are the environment's patterns of that time: values of these columns are not part of `hashes.seed`. A try that
+    was graded again has a second line with `regraded_at`; the last line of a try counts.
     `seconds` are phases that do not overlap: their sum is the time that the try took.
     """
 
@@ -117,6 +124,8 @@ class AttemptRecord:
     xfail_strict: bool = False
     min_pass_rate: float | None = None
     hashes: Hashes = field(default_factory=Hashes)
+    volatile: Sequence[str] = ()
+    regraded_at: str | None = None
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:
@@ -219,8 +228,10 @@ class AttemptRow:
 class CampaignInfo:
     """What `campaign.json` holds: all that is needed to read, compare and resume a campaign.
 
-    `tasks` maps every task that was asked for to the number of attempts requested of it. `partial` is why the
-    campaign did not run all of them (`-x`, `--lf`, an interrupt), None when it did.
+    `tasks` maps every task that was asked for to the number of attempts requested of it; of a shard ("3/8"), those
+    of all shards together. `partial` is why the campaign did not run all of them (`-x`, `--lf`, an interrupt),
+    `finished` when it did; a campaign with neither was killed, or still runs. `environments` has no prompt and no
+    checker, `task_hashes` no seed.
     """
 
     campaign: str
@@ -228,6 +239,8 @@ class CampaignInfo:
     agent: str
     model: str | None = None
     seed: int = 0
+    purpose: Purpose = "evaluation"
+    shard: str | None = None
     tasks: Mapping[str, int] = field(default_factory=dict)
     min_pass_rate: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)

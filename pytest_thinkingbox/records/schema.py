@@ -18,6 +18,7 @@ from pytest_thinkingbox.records.model import (
     CampaignInfo,
     Hashes,
     Outcome,
+    Purpose,
     ToolCallRecord,
     UsageRecord,
 )
@@ -76,7 +77,7 @@ class _Hashes(_Strict):
 class AttemptLine(_Strict):
     """One line of attempts.jsonl: one try of one attempt."""
 
-    version: Literal[1]
+    version: Literal[2]
     campaign: str
     task: str
     attempt: _Number
@@ -107,17 +108,21 @@ class AttemptLine(_Strict):
     xfail_strict: bool
     min_pass_rate: _Rate | None
     hashes: _Hashes
+    volatile: list[str]
+    regraded_at: str | None
 
 
 class CampaignFile(_Strict):
     """campaign.json."""
 
-    version: Literal[1]
+    version: Literal[2]
     campaign: str
     created: str
     agent: str
     model: str | None
     seed: int
+    purpose: Purpose
+    shard: str | None
     tasks: dict[str, _Number]
     min_pass_rate: _Rate | None
     options: dict[str, Any]
@@ -143,6 +148,7 @@ def parse_record(text: str, *, where: str) -> AttemptRecord:
     data["hashes"] = Hashes(**data["hashes"])
     data["messages"] = tuple(data["messages"])
     data["tags"] = tuple(data["tags"])
+    data["volatile"] = tuple(data["volatile"])
     try:
         return AttemptRecord(**data)
     except ValueError as error:
@@ -164,10 +170,12 @@ def _validated(model: type[_Strict], text: str, where: str) -> dict[str, Any]:
         raise BrokenRecords(f"{where}: not JSON: {error}") from None
     if not isinstance(data, dict):
         raise BrokenRecords(f"{where}: a JSON object was expected, not {type(data).__name__}")
+    if data.get("version") == 1:
+        _migrate(data, model)
     if data.get("version") != RECORD_VERSION:
         raise BrokenRecords(
             f"{where}: record version {data.get('version')!r}; this version of pytest-thinkingbox reads "
-            f"version {RECORD_VERSION}. Read it with the version that wrote it"
+            f"versions 1 to {RECORD_VERSION}. Read it with the version that wrote it"
         )
     try:
         model.model_validate(data)
@@ -176,6 +184,21 @@ def _validated(model: type[_Strict], text: str, where: str) -> dict[str, Any]:
         field = ".".join(str(part) for part in first["loc"])
         raise BrokenRecords(f"{where}: {field}: {first['msg']}, got {_short(first['input'])}") from None
     return data
+
+
+_ADDED: dict[type[_Strict], dict[str, Any]] = {
+    AttemptLine: {"volatile": [], "regraded_at": None},
+    CampaignFile: {"purpose": "evaluation", "shard": None},
+}
+"""What version 2 has and version 1 had not, with the value that says so."""
+
+
+def _migrate(data: dict[str, Any], model: type[_Strict]) -> None:
+    """From version 1, whose hashes were made of less: they say nothing about today's."""
+    data.update({name: value for name, value in _ADDED[model].items() if name not in data})
+    if model is AttemptLine and isinstance(data.get("hashes"), dict):
+        data["hashes"] = dict.fromkeys(data["hashes"])
+    data["version"] = RECORD_VERSION
 
 
 def _short(value: object) -> str:

@@ -11,8 +11,10 @@ from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
+from filelock import FileLock
+
 from pytest_thinkingbox.records.lock import exclusive
-from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, CampaignInfo, add_usage
+from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, CampaignInfo, Hashes, add_usage
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.schema import BrokenRecords, parse_info, parse_record
 from pytest_thinkingbox.records.wire import dump, info_data, record_data
@@ -77,6 +79,15 @@ class CampaignFolder:
         """`campaign.json`, read strictly. Raises BrokenRecords."""
         return parse_info(self.info_path.read_text(encoding="utf-8"), where=str(self.info_path))
 
+    def note_seed(self, environment: str, seed: str) -> None:
+        """Write down the hash of an environment's seed, once it is known. Any process of the campaign may."""
+        with FileLock(self.path / "info.lock"):
+            info = self.read_info()
+            known = info.environments.get(environment, Hashes())
+            if known.seed != seed:
+                noted = {**info.environments, environment: replace(known, seed=seed)}
+                self.write_info(replace(info, environments=noted))
+
     def append(self, record: AttemptRecord) -> None:
         """One line more, in the file when this returns: it survives the process, not a power failure."""
         line = dump(record_data(record), redactor=self._redactor).encode("ascii") + b"\n"
@@ -130,28 +141,42 @@ class CampaignFolder:
 def rows_of(records: Iterable[AttemptRecord]) -> list[AttemptRow]:
     """One row per attempt: the last final try decides, tokens and seconds of all its tries add up.
 
-    An attempt that was killed between two tries has no final one: it is invalid, as its last try was. Tasks
-    come in the order of their first record, attempts by number.
+    Of a try that was graded again the last line counts. An attempt that was killed between two tries has no final
+    one: it is invalid, as its last try was. Tasks come in the order of their first record, attempts by number.
     """
-    deciding: dict[tuple[str, int], tuple[bool, AttemptRow]] = {}
+    attempts: dict[tuple[str, int], _Tries] = {}
     for record in records:
-        key = (record.task, record.attempt)
-        row = record.row()
-        if key not in deciding:
-            deciding[key] = (record.final, row)
-            continue
-        had_final, before = deciding[key]
-        chosen = before if had_final and not record.final else row
-        total = replace(
-            chosen,
-            usage=add_usage((before.usage, row.usage)),
-            seconds=before.seconds + row.seconds,
-            tries=before.tries + 1,
-        )
-        deciding[key] = (had_final or record.final, total)
-    order = {task: index for index, task in enumerate(dict.fromkeys(task for task, _ in deciding))}
-    rows = [row for _, row in deciding.values()]
+        attempts.setdefault((record.task, record.attempt), _Tries()).add(record)
+    order = {task: index for index, task in enumerate(dict.fromkeys(task for task, _ in attempts))}
+    rows = [tries.row() for tries in attempts.values()]
     return sorted(rows, key=lambda row: (order[row.task], row.attempt))
+
+
+class _Tries:
+    """What was read of one attempt so far."""
+
+    __slots__ = ("_deciding", "_final", "_rows")
+
+    def __init__(self) -> None:
+        self._rows: dict[int, AttemptRow] = {}
+        self._deciding = 0
+        self._final = False
+
+    def add(self, record: AttemptRecord) -> None:
+        self._rows[record.try_number] = record.row()
+        if record.final or not self._final:
+            self._deciding = record.try_number
+            self._final = record.final
+
+    def row(self) -> AttemptRow:
+        if len(self._rows) == 1:
+            return self._rows[self._deciding]
+        return replace(
+            self._rows[self._deciding],
+            usage=add_usage(one.usage for one in self._rows.values()),
+            seconds=sum(one.seconds for one in self._rows.values()),
+            tries=len(self._rows),
+        )
 
 
 def _is_named(key: str, name: str) -> bool:

@@ -89,8 +89,23 @@ def test_a_record_that_is_not_as_declared_is_refused_by_field_and_value(
 
 
 def test_another_version_is_refused_by_name() -> None:
-    with pytest.raises(BrokenRecords, match=r"here: record version 2; this version .* reads version 1"):
-        parse_record(written(version=2), where="here")
+    with pytest.raises(BrokenRecords, match=r"here: record version 3; this version .* reads versions 1 to 2"):
+        parse_record(written(version=3), where="here")
+
+
+def test_a_line_of_version_1_is_migrated_and_its_hashes_say_nothing() -> None:
+    line = written(version=1, volatile="LEFT OUT", regraded_at="LEFT OUT")
+    migrated = parse_record(line, where="here")
+    assert (migrated.version, migrated.volatile, migrated.regraded_at) == (2, (), None)
+    assert migrated.hashes == Hashes()
+    assert migrated.messages == FULL.messages
+
+
+def test_a_campaign_of_version_1_is_migrated() -> None:
+    data = info_data(info(tasks={"t": 2})) | {"version": 1}
+    del data["purpose"], data["shard"]
+    migrated = parse_info(json.dumps(data), where="here")
+    assert (migrated.purpose, migrated.shard, migrated.tasks) == ("evaluation", None, {"t": 2})
 
 
 @pytest.mark.parametrize("text", ["", "{", "nonsense", "\x00", "[" * 100_000])

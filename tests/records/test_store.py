@@ -191,7 +191,7 @@ def test_the_last_final_try_decides_and_all_tries_are_paid() -> None:
     tries = [
         record("invalid", final=False, usage=usage, seconds={"agent": 1.0}),
         record("invalid", try_number=2, usage=usage, seconds={"agent": 1.0}),
-        record("passed", usage=usage, seconds={"agent": 2.0}),
+        record("passed", try_number=3, usage=usage, seconds={"agent": 2.0}),
         record("failed", attempt=2),
     ]
     first, second = rows_of(tries)
@@ -201,8 +201,20 @@ def test_the_last_final_try_decides_and_all_tries_are_paid() -> None:
 
 
 def test_a_try_that_was_to_be_played_again_does_not_undo_a_decision() -> None:
-    (only,) = rows_of([record("passed"), record("invalid", final=False)])
+    (only,) = rows_of([record("passed"), record("invalid", try_number=2, final=False)])
     assert (only.outcome, only.tries) == ("passed", 2)
+
+
+def test_a_try_that_was_graded_again_is_paid_once_and_its_last_line_decides() -> None:
+    usage = {"agent": UsageRecord(requests=1, input_tokens=10)}
+    tries = [
+        record("invalid", final=False, usage=usage),
+        record("failed", try_number=2, usage=usage),
+        record("passed", try_number=2, usage=usage, regraded_at="2026-01-02T03:04:06+00:00"),
+    ]
+    (only,) = rows_of(tries)
+    assert (only.outcome, only.tries) == ("passed", 2)
+    assert only.usage == {"agent": UsageRecord(requests=2, input_tokens=20)}
 
 
 def test_an_attempt_killed_between_two_tries_is_invalid() -> None:
