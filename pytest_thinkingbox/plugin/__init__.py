@@ -11,6 +11,7 @@ import pytest
 from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
 from pytest_thinkingbox.plugin.collect import Collection
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, outbox
+from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers, worker_input
@@ -69,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         campaign = Campaign(config=config, options=options, name=config.stash[campaign_key])
         config.pluginmanager.register(campaign, "thinkingbox-campaign")
+        config.pluginmanager.register(campaign.once, "thinkingbox-once")
+        config.pluginmanager.register(Restored(campaign.once), "thinkingbox-restored")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(XdistHooks(), "thinkingbox-xdist")
 

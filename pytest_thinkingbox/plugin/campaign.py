@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.once import ShownOnce
 from pytest_thinkingbox.plugin.stop import StopFlag
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ ROW = "thinkingbox_row"
 """On the last report of an attempt: its row as ASCII JSON, which survives the wire between processes."""
 NODE = "thinkingbox_node"
 """On every report of an attempt: "attempt", or "skipped" when a fixture skipped it."""
-_ATTEMPT = re.compile(r"[-\[]try\d+\]\Z")  # what a node id has beyond its task's
 
 
 class Campaign:
@@ -36,7 +34,7 @@ class Campaign:
         self._skipped: set[str] = set()
         self._crashed: dict[str, str] = {}
         self._ordinary_failures: set[str] = set()
-        self._shown: set[tuple[str, str]] = set()
+        self.once = ShownOnce()
         self._interrupted = ""
         self._result: tuple[list[AttemptRow], CampaignInfo, Verdict] | None = None
 
@@ -60,15 +58,7 @@ class Campaign:
             else:
                 self._ordinary_failures.add(report.nodeid)
         elif kind == "attempt" and report.failed and not self._config.get_verbosity() > 0:
-            self._show_once(report)
-
-    def _show_once(self, report: pytest.TestReport) -> None:
-        """Twenty attempts fail in few ways: each way is shown once a task."""
-        task = _ATTEMPT.sub("", report.nodeid)
-        way = str(report.longrepr).strip().rpartition("\n")[2]
-        if (task, way) in self._shown:
-            private.hide_failure_text(report)
-        self._shown.add((task, way))
+            self.once.see(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

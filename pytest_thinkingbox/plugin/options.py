@@ -14,6 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_thinkingbox.proof.model import Plan
     from pytest_thinkingbox.records.model import Purpose
+    from pytest_thinkingbox.stats.prices import Prices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Options:
     purpose: Purpose
     audit: bool
     min_pass_rate: float | None
+    prices: Prices
     proof: Plan | None = None
     """What to play instead of an agent, when this run is a part of a proof."""
 
@@ -118,6 +120,9 @@ _SETTINGS = (
     _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
              help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
                   "are figures; without one, any failed attempt fails the run."),
+    _Setting(name="prices", parse=str, expected="a TOML file", default=None, metavar="FILE",
+             help="What tokens cost: a TOML file with [models.NAME], input, cached_input and output in US dollars per "
+                  "million tokens. A model that is not in it has no price."),
 )  # fmt: skip
 
 
@@ -184,10 +189,24 @@ def resolve(config: pytest.Config) -> Options:
         purpose=values["purpose"],
         audit=bool(config.getini("tb_audit") if audit is None else audit),
         min_pass_rate=values["min_pass_rate"],
+        prices=_prices(config, values["prices"]),
         proof=proof,
     )
     _check_together(config, options)
     return options
+
+
+def _prices(config: pytest.Config, name: str | None) -> Prices:
+    """A path of the command line counts from where pytest was started, one of the ini file from the root."""
+    if not name:
+        return {}
+    from pytest_thinkingbox.stats.prices import BrokenPrices, read_prices
+
+    given = config.getoption("tb_prices") is not None
+    try:
+        return read_prices((config.invocation_params.dir if given else config.rootpath) / name)
+    except BrokenPrices as error:
+        raise pytest.UsageError(f"--tb-prices: {error}") from None
 
 
 def _proof(config: pytest.Config) -> Plan | None:

@@ -302,6 +302,8 @@ class Runner:
             return
         elif run.verdict is None:
             run.verdict = invalid("checker", f"a fixture failed: {type(error).__name__}: {error}")
+        if isinstance(error, InvalidAttempt) and error.__cause__ is None:
+            report.longrepr = str(error)  # where in this package it was raised tells nobody anything
         if run.verdict is not None:
             _make_error(report, run.verdict)
 

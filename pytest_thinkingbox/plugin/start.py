@@ -27,6 +27,7 @@ from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.store import CampaignFolder
+from pytest_thinkingbox.stats.cost import role_models, used_prices
 
 _FILES_OF_AN_ATTEMPT = 16
 """Database, journal, guard, sink and sockets of one attempt, generously counted."""
@@ -126,6 +127,10 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
             "retry_invalid": options.retry_invalid,
             "timeout": options.timeout,
             "audit": options.audit,
+            "prices": used_prices(
+                options.prices,
+                role_models(model=options.model, options={"user_model": options.user_model}).values(),
+            ),
         },
         versions={
             "python": platform.python_version(),

@@ -180,11 +180,12 @@ def attempt_name(*, task: str, attempt: int, requested: int) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not empty, cut to what a summary can use."""
-    for line in text.splitlines():
-        if line.strip():
-            return line.strip()[:_DETAIL_CHARACTERS]
-    return ""
+    """The first line that is not empty, with the next one where it only announces it; cut for a summary."""
+    lines = (line.strip() for line in text.splitlines() if line.strip())
+    first = next(lines, "")
+    if first.endswith(":"):
+        first = f"{first} {next(lines, '')}".rstrip()
+    return first[:_DETAIL_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,10 +33,9 @@ def task_table(
         for task in group:
             lines.append(_row(task, names[task], columns, figures, paint))
             lines += _causes(of_task.get(task.task, []), width, paint)
-            if _is_suspect(task, of_task.get(task.task, []), tasks):
-                lines.append(
-                    paint.yellow("      every try broke while other tasks ran: suspected agent-caused")
-                )
+            if _is_suspect(task, of_task.get(task.task, [])):
+                others = " while other tasks ran" if any(other.valid for other in tasks) else ""
+                lines.append(paint.yellow(f"      every try broke{others}: suspected agent-caused"))
     return lines
 
 
@@ -62,12 +61,9 @@ def _row(task: TaskCounts, name: str, columns: int, figures: int, paint: Paint) 
     return f"{text} {color(bar(share, _BAR))} {percent(share):>7}{note}"
 
 
-def _is_suspect(task: TaskCounts, rows: Sequence[AttemptRow], tasks: Sequence[TaskCounts]) -> bool:
-    """Whether it looks as if the agent itself brings the infrastructure down."""
-    others_ran = any(other.valid for other in tasks)
-    return (
-        task.is_invalid and others_ran and bool(rows) and all(row.cause == "infrastructure" for row in rows)
-    )
+def _is_suspect(task: TaskCounts, rows: Sequence[AttemptRow]) -> bool:
+    """Whether it looks as if the agent itself brings the infrastructure down: it never held for this task."""
+    return task.is_invalid and bool(rows) and all(row.cause == "infrastructure" for row in rows)
 
 
 def _causes(rows: Sequence[AttemptRow], width: int, paint: Paint) -> list[str]:

@@ -7,6 +7,7 @@ from math import floor
 from pathlib import Path
 
 from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo
+from pytest_thinkingbox.report.cost import cost_texts
 from pytest_thinkingbox.report.paint import Paint
 from pytest_thinkingbox.report.table import task_table
 from pytest_thinkingbox.report.text import escape, pad, shorten_all, wrap
@@ -20,6 +21,7 @@ from pytest_thinkingbox.report.words import (
     tasks_with,
     valid,
 )
+from pytest_thinkingbox.stats.cost import cost_of, models_of, stored_prices
 from pytest_thinkingbox.stats.counts import TaskCounts
 from pytest_thinkingbox.stats.intervals import new_tasks, these_tasks
 from pytest_thinkingbox.stats.suite import (
@@ -60,7 +62,8 @@ def summary_lines(
         page.lines.append("expected to fail (xfail), in no figure and in no gate:")
         page.lines += task_table(tasks=verdict.xfail_tasks, rows=rows, width=width, paint=page.paint)
     page.gap()
-    _cost(page, rows, info.agent)
+    _tokens_and_time(page, rows, info.agent)
+    _cost(page, rows, info, reliable(tasks=verdict.tasks).low)
     if folder is not None:
         page.entry("records", escape(str(folder)))
     _verdict(page, verdict)
@@ -92,7 +95,7 @@ def _campaign(page: _Page, info: CampaignInfo, tasks: Sequence[TaskCounts]) -> N
     page.entry(
         "campaign",
         f"{escape(info.campaign)}, agent {escape(info.agent)}{model}, "
-        f"{plural(len(tasks), 'task')} x {each} attempts",
+        f"{plural(len(tasks), 'task')} x {each} {'attempt' if each == '1' else 'attempts'}",
     )
 
 
@@ -186,7 +189,7 @@ def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:
         page.lines.append(page.paint.dim(f"tags with fewer than {FEWEST} tasks: counts only"))
 
 
-def _cost(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
+def _tokens_and_time(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
     for label, text in zip(("tokens", "", ""), token_texts(rows, agent=agent), strict=False):
         page.entry(label, text)
     if rows:
@@ -196,6 +199,20 @@ def _cost(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
         text = f"{seconds:,.1f} s in {plural(len(rows), 'attempt')}, {seconds / len(rows):.2f} s each"
         text += f", {plural(calls, 'tool call')}"
         page.entry("time", text + (f", {again} tries played again" if again else ""))
+
+
+def _cost(page: _Page, rows: Sequence[AttemptRow], info: CampaignInfo, reliable_tasks: int) -> None:
+    cost = cost_of(
+        rows=rows,
+        models=models_of(info),
+        agent=info.agent,
+        prices=stored_prices(info, where="campaign.json: options.prices"),
+        reliable=reliable_tasks,
+    )
+    label = "cost"
+    for text in cost_texts(cost):
+        page.entry(label, text)
+        label = ""
 
 
 def _verdict(page: _Page, verdict: Verdict) -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_thinkingbox.records.model import AttemptRow, UsageRecord
-
-_ROLES = ("agent", "user", "judge")
-_BLACK_BOXES = ("command:", "python:")  # they may ask a model as often as they like; nobody here sees it
+from pytest_thinkingbox.report.words import plural
+from pytest_thinkingbox.stats.cost import ROLES, reports_itself
 
 
 def token_texts(rows: Sequence[AttemptRow], *, agent: str) -> list[str]:
     """One text per role that made requests. `agent` is the text of `--tb-agent`."""
     texts = []
-    for role in _ROLES:
+    for role in ROLES:
         used = [row.usage[role] for row in rows if role in row.usage and row.usage[role].requests]
         if used:
             texts.append(_role(role, used))
-        elif role == "agent" and agent.startswith(_BLACK_BOXES):
+        elif role == "agent" and reports_itself(agent):
             texts.append("agent: n/a, it reported none")
     return texts or ["none, no model was asked"]
 
@@ -30,7 +29,7 @@ def _role(role: str, used: Sequence[UsageRecord]) -> str:
         _amount("out", [one.output_tokens for one in used]),
         _detail("reasoning", [one.reasoning_tokens for one in used]),
     ]
-    return f"{role}: {requests:,} requests, {', '.join(part for part in parts if part)}"
+    return f"{role}: {plural(requests, 'request')}, {', '.join(part for part in parts if part)}"
 
 
 def _amount(name: str, counts: Sequence[int | None]) -> str:

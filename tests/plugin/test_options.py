@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 CLOSES = """
@@ -133,3 +135,29 @@ def test_help_lists_every_option(pytester):
         assert f"--tb-{option}" in text
     for option in ("dir", "seed", "audit", "min-pass-rate", "user-model"):
         assert f"--tb-{option}" in text
+
+
+PRICES = "[models.stub]\ninput = 1.0\noutput = 2.0\n[models.other]\ninput = 1.0\noutput = 2.0\n"
+
+
+@pytest.mark.parametrize("given", ["option", "ini"])
+def test_the_campaign_keeps_the_prices_of_the_models_it_asks(suite, run, pytester, given):
+    suite(CLOSES)
+    pytester.path.joinpath("prices.toml").write_text(PRICES)
+    arguments = ["--tb-prices=prices.toml"]
+    if given == "ini":
+        arguments = []
+        pytester.makeini("[pytest]\ntb_prices = prices.toml\n")
+    assert run("--tb-model=stub", "-p", "no:asyncio", *arguments).status == 0
+    (folder,) = pytester.path.glob(".thinkingbox/*/campaign.json")
+    stored = json.loads(folder.read_text())["options"]["prices"]
+    assert stored == {"stub": {"input": 1.0, "cached_input": None, "output": 2.0}}
+
+
+def test_a_broken_price_table_is_a_usage_error_before_anything_runs(suite, run, pytester):
+    suite(CLOSES)
+    pytester.path.joinpath("prices.toml").write_text("[models.stub]\ninput = 1.0\n")
+    outcome = run("--tb-prices=prices.toml")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "--tb-prices: " in outcome.text
+    assert "prices.toml: models.stub: output is missing" in outcome.text

@@ -100,3 +100,11 @@ def test_rows_and_verdicts_load_nothing_heavy() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_a_first_line_that_only_announces_takes_the_next_one_along() -> None:
+    detail = 'the checker did not account for 1 change:\n    Updated("orders", 1, total=5)\nall that happened'
+    assert record("failed", detail=detail).row().detail == (
+        'the checker did not account for 1 change: Updated("orders", 1, total=5)'
+    )
+    assert record("failed", detail="nothing follows:\n").row().detail == "nothing follows:"

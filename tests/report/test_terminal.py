@@ -91,6 +91,7 @@ tags with fewer than 10 tasks: counts only
 
 tokens    agent: 16 requests, 12,000 in, 160 out
 time      8.0 s in 8 attempts, 1.00 s each, 12 tool calls
+cost      agent: n/a, no price for a model that nobody named
 records   .thinkingbox/20260102-030405-abcdef
 gate      pass rate >= 0.5: holds: 0.625 (5/8 passed, 8 of 8 valid, mean over 2
           tasks)"""
@@ -148,11 +149,12 @@ def test_attempts_that_never_ran_are_neither_valid_nor_invalid() -> None:
     assert "cannot tell: the campaign is partial" in text
 
 
-def test_a_task_that_breaks_every_try_while_others_run_is_suspect() -> None:
+def test_a_task_that_breaks_every_try_is_suspect_also_when_it_is_the_only_one() -> None:
     suspicion = "every try broke while other tasks ran: suspected agent-caused"
     assert suspicion in summary(task("test_a", "pp"), task("test_b", "ii"))
-    assert suspicion not in summary(task("test_b", "ii"))
-    assert suspicion not in summary(task("test_a", "pp"), task("test_b", "ii", cause="provider"))
+    assert "every try broke: suspected agent-caused" in summary(task("test_b", "ii"))
+    assert "suspected" not in summary(task("test_a", "pp"), task("test_b", "ii", cause="provider"))
+    assert "suspected" not in summary(task("test_b", "pi"))
 
 
 def test_causes_come_most_frequent_first_with_what_cut_the_agent_off() -> None:
@@ -209,6 +211,27 @@ def test_an_agent_that_does_not_say_what_it_used_has_not_used_nothing(agent: str
     user = {"user": UsageRecord(requests=1, input_tokens=30, output_tokens=5)}
     text = summary(task("test_a", "pp", usage=user), about=info(agent=agent))
     assert "tokens    agent: n/a, it reported none\n          user: 2 requests, 60 in, 10 out" in text
+    assert "cost      agent: n/a, it reported none\n          user: n/a, no price for" in text
+
+
+def test_a_campaign_with_prices_says_what_a_success_costs() -> None:
+    usage = {"agent": UsageRecord(requests=1, input_tokens=1_000_000, output_tokens=100_000)}
+    prices = {"m": {"input": 0.5, "cached_input": None, "output": 2.0}}
+    text = summary(
+        task("test_a", "pp", usage=usage),
+        task("test_b", "pf", usage=usage),
+        about=info(agent="openai", model="m", options={"prices": prices}),
+    )
+    assert "cost      agent: $2.80 (model m)\n" in text
+    assert "agent: $0.700 per attempt, $0.933 per passed attempt, $2.80 per\n" in text
+    assert "serving index, not an invoice" in text
+
+
+def test_one_of_a_thing_is_one() -> None:
+    usage = {"agent": UsageRecord(requests=1, input_tokens=3, output_tokens=4)}
+    text = summary(task("test_a", "p", usage=usage))
+    assert "1 task x 1 attempt\n" in text
+    assert "tokens    agent: 1 request, 3 in, 4 out" in text
 
 
 def test_tries_that_were_played_again_are_counted() -> None:
