@@ -1,28 +1,30 @@
-"""A model behind a chat-completions endpoint: requests that fit the endpoint, and what its refusals mean."""
+"""One model of one endpoint: what it is asked, and what its refusals mean."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext
 from typing import Any
 
 from pytest_thinkingbox.agents.base import Stop
-from pytest_thinkingbox.agents.endpoint import Endpoint, Rejected
+from pytest_thinkingbox.agents.endpoint import Endpoint, Rejected, Watch
 from pytest_thinkingbox.agents.provider_errors import ErrorReply
-from pytest_thinkingbox.agents.wire import REASONING_FIELDS, Answer, Transcript, encode, read_answer
+from pytest_thinkingbox.agents.wire import Answer, TokenCount, Transcript
 from pytest_thinkingbox.episodes.clock import AgentClock
 from pytest_thinkingbox.errors import ConfigurationError, ProviderDown
 
-_OWN_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
-_LENGTHS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_DROPPABLE = ("seed", "parallel_tool_calls")
+_REASONING = "reasoning"  # in `refused`: the model's earlier reasoning is not sent back
+_THINKING = frozenset({"thinking", "reasoning", "reasoning_effort"})
+_WORD = {"role": "user", "content": "Reply with the word OK and nothing else."}
+_TOKENS_OF_A_WORD = 16  # the Responses API allows no fewer
 
 
 class ChatModel:
     """One model of one endpoint. `parameters` are further fields of the request, sent as they are.
 
-    When the endpoint says that it does not know `seed` or `parallel_tool_calls`, they are left out from then on;
-    `max_tokens` and `max_completion_tokens` are exchanged; reasoning is not sent back. `refused` names these.
+    When the endpoint says that it does not know a field that it can do without (`seed`, `parallel_tool_calls`,
+    `include`), it is left out from then on; `max_tokens` and `max_completion_tokens` are exchanged; reasoning is not
+    sent back. `refused` names these.
     """
 
     def __init__(
@@ -37,8 +39,9 @@ class ChatModel:
         self.model = model
         self.parameters = dict(parameters or {})
         self.refused: set[str] = set()
-        self._send_seed = send_seed
-        taken = _OWN_FIELDS & self.parameters.keys()
+        self._api = endpoint.api
+        self._send_seed = send_seed and self._api.knows_seed
+        taken = self._api.own_fields & self.parameters.keys()
         if taken:
             raise ConfigurationError(
                 f"the parameters of {model} set {', '.join(sorted(taken))}: these are set by the agent itself"
@@ -55,56 +58,85 @@ class ChatModel:
         tool_names: Collection[str] = (),
         seed: int | None = None,
         clock: AgentClock | None = None,
+        late: Callable[[], Awaitable[None]] | None = None,
     ) -> Answer:
-        """The model's next answer. `tools` is encoded JSON; `tool_names` are their names.
+        """The model's next answer. `tools` is encoded by this endpoint's API; `tool_names` are their names.
 
         Only the seconds of the request that succeeded are taken from `clock`: before its answer is there, nobody
-        can tell the model's time from an outage. Raises Stop for what the conversation itself has caused,
+        can tell the model's time from an outage. `late` is called once these seconds are more than were left, and
+        raises when they are not the model's own. Raises Stop for what the conversation itself has caused,
         ConfigurationError for what no retry will mend, ProviderDown for the rest.
         """
 
         def read(body: bytes, content_type: str) -> Answer:
-            return read_answer(body, content_type, tools=tool_names)
+            return self._api.read(body, content_type, tools=tool_names)
 
+        watch = None if clock is None or late is None else Watch(clock.left, late)
         with clock.paused() if clock is not None else nullcontext():
             while True:
                 fields = self._fields(seed)
-                reasoning = bool(tools) and "reasoning" not in self.refused
+                reasoning = _REASONING not in self.refused
+                body = self._api.body(fields, tools, transcript, reasoning=reasoning)
                 try:
-                    answer, seconds = await self.endpoint.ask(
-                        _body(fields, tools, transcript.encoded(reasoning=reasoning)), read
-                    )
+                    answer, seconds = await self.endpoint.ask(body, read, watch=watch)
                 except Rejected as rejected:
                     if not self._adapt(rejected.reply, fields, reasoning=reasoning):
                         raise self._meaning(rejected) from None
                     continue
+                self.endpoint.answered.add(self.model)
                 if clock is not None:
                     clock.left -= seconds
-                self.endpoint.answered.add(self.model)
+                    if clock.left <= 0 and late is not None:
+                        await late()
                 return answer
 
+    async def probe(self, *, seconds: float) -> TokenCount:
+        """Ask for one word. Raises ProviderDown when nothing answers within `seconds`, queueing apart."""
+
+        async def slow() -> None:
+            raise ProviderDown(
+                f"{self.endpoint.url} is slow: the attempt's time was up, and a control request for one word "
+                f"(model {self.model!r}) was not answered within {seconds:.3g} s either"
+            )
+
+        def read(body: bytes, content_type: str) -> Answer:
+            return self._api.read(body, content_type)
+
+        transcript = Transcript()
+        transcript.append(_WORD)
+        fields = self._fields(None)
+        if not _THINKING & fields.keys():
+            names = [name for name in (*self._api.lengths, self._api.length_field) if name in fields]
+            fields[names[0] if names else self._api.length_field] = _TOKENS_OF_A_WORD
+        body = self._api.body(fields, b"", transcript, reasoning=False)
+        try:
+            answer, _ = await self.endpoint.ask(body, read, watch=Watch(seconds, slow))
+        except Rejected:  # an answer all the same, and in time
+            return TokenCount()
+        return answer.tokens
+
     def _fields(self, seed: int | None) -> dict[str, Any]:
-        fields = {"model": self.model, **self.parameters}
+        fields = {"model": self.model, **self._api.defaults, **self.parameters}
         if seed is not None and self._send_seed:
             fields.setdefault("seed", seed)
         for name in self.refused & fields.keys():
             value = fields.pop(name)
-            if name in _LENGTHS:
-                fields[_LENGTHS[name]] = value
+            if name in self._api.lengths:
+                fields[self._api.lengths[name]] = value
         return fields
 
     def _adapt(self, reply: ErrorReply, sent: Mapping[str, Any], *, reasoning: bool) -> bool:
         """Whether the request will be another one when it is sent again."""
-        for name in _DROPPABLE:
+        for name in self._api.droppable:
             if name in sent and reply.refuses_parameter(name):
                 self.refused.add(name)
                 return True
-        for name, other in _LENGTHS.items():
+        for name, other in self._api.lengths.items():
             if name in sent and other not in self.refused and reply.refuses_parameter(name):
                 self.refused.add(name)
                 return True
-        if reasoning and any(reply.refuses_parameter(name) for name in REASONING_FIELDS):
-            self.refused.add("reasoning")
+        if reasoning and any(reply.refuses_parameter(name) for name in self._api.reasoning_fields):
+            self.refused.add(_REASONING)
             return True
         return False
 
@@ -122,27 +154,25 @@ class ChatModel:
 
     def _way_out(self, rejected: Rejected) -> str:
         reply = rejected.reply
+        key = self._api.key_variable
         if 300 <= reply.status < 400:
             return f"It wants to be asked at {rejected.location or 'another address'}: change --tb-base-url."
         if reply.out_of_credit:
             return "The account has no credit or quota left: top it up, or take another key or endpoint."
         if reply.status == 401:
             if not self.endpoint.has_key:
-                return "No key was sent: set OPENAI_API_KEY."
-            return "Check OPENAI_API_KEY: the endpoint does not accept this key."
+                return f"No key was sent: set {key}."
+            return f"Check {key}: the endpoint does not accept this key."
         if reply.about_the_model:
             return "Name a model that this endpoint serves and this key may use with --tb-model."
         if reply.status == 403:
-            return "The key may not do this here: check OPENAI_API_KEY and --tb-base-url."
+            return f"The key may not do this here: check {key} and --tb-base-url."
         if reply.status in (404, 405):
-            return "Check --tb-base-url (or OPENAI_BASE_URL): it usually ends in /v1."
+            return (
+                f"Check --tb-base-url (or {self._api.url_variable}), as in {self._api.default_url}, and whether this "
+                f"endpoint speaks the API {self._api.name!r}."
+            )
         return (
-            "Change the model, its parameters or the tools' schemas so that the endpoint accepts the request."
+            "Change the model, its parameters (--tb-temperature, --tb-extra-body) or the tools' schemas so that the "
+            "endpoint accepts the request."
         )
-
-
-def _body(fields: Mapping[str, Any], tools: bytes, messages: bytes) -> bytes:
-    head = encode(fields)[:-1]
-    if tools:
-        return b'%b,"tools":%b,"messages":%b}' % (head, tools, messages)
-    return b'%b,"messages":%b}' % (head, messages)

@@ -6,17 +6,19 @@ import asyncio
 import re
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
+from pytest_thinkingbox.agents.completions import CHAT
 from pytest_thinkingbox.agents.provider_errors import ErrorReply, read_error
 from pytest_thinkingbox.agents.transport import Connections, Reply
-from pytest_thinkingbox.agents.wire import NoReply
+from pytest_thinkingbox.agents.wire import Api, NoReply
 from pytest_thinkingbox.errors import ConfigurationError, ProviderDown
 
 T = TypeVar("T")
@@ -37,10 +39,21 @@ class Rejected(Exception):
         self.location = location
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """When a request that was sent is not answered after `seconds`, `late` is called beside it.
+
+    What it raises ends the request; what it returns does not.
+    """
+
+    seconds: float
+    late: Callable[[], Awaitable[None]]
+
+
 class Endpoint:
     """Where models are asked, at most `concurrency` at once; further requests queue.
 
-    `base_url` is what an OpenAI client takes, up to and without `/chat/completions`; a query stays behind it.
+    `base_url` is what a client of this API takes, without `/chat/completions` and the like; a query stays behind it.
     `seconds` is how long one request may take, `retries` how often it is sent again, `backoff` the longest wait
     before the first repetition (the next ones double). The key is in no text that leaves this object.
     """
@@ -49,14 +62,16 @@ class Endpoint:
         self,
         base_url: str,
         *,
+        api: Api = CHAT,
         api_key: str | None = None,
         concurrency: int = 8,
         seconds: float = 600.0,
         retries: int = RETRIES,
         backoff: float = 1.0,
     ) -> None:
-        self._key = _checked_key(api_key)
-        self._address = _checked_url(base_url)
+        self.api = api
+        self._key = _checked_key(api_key, api)
+        self._address = _checked_url(base_url, api)
         self.url = str(self._address)
         self.concurrency = concurrency
         self.answered: set[str] = set()
@@ -79,7 +94,9 @@ class Endpoint:
         """`text` without the key."""
         return text.replace(self._key, "[hidden]") if len(self._key) >= 4 else text
 
-    async def ask(self, body: bytes, read: Callable[[bytes, str], T]) -> tuple[T, float]:
+    async def ask(
+        self, body: bytes, read: Callable[[bytes, str], T], *, watch: Watch | None = None
+    ) -> tuple[T, float]:
         """What `read(body, content type)` makes of the answer, and how many seconds the answer took.
 
         Waiting, failed requests and backoff are not in these seconds. `read` raises NoReply for a body that is no
@@ -91,7 +108,7 @@ class Endpoint:
                 started = time.monotonic()
                 try:
                     async with asyncio.timeout(self._seconds):
-                        response = await self._post(body)
+                        response = await (self._post(body) if watch is None else self._watched(body, watch))
                     if response.success:
                         return read(response.body, response.headers.get("content-type", "")), (
                             time.monotonic() - started
@@ -118,6 +135,23 @@ class Endpoint:
     def _error(self, response: Reply) -> ErrorReply:
         return read_error(response.status, self.redact(response.text).encode("utf-8", "replace"))
 
+    async def _watched(self, body: bytes, watch: Watch) -> Reply:
+        posting = asyncio.ensure_future(self._post(body))
+        tasks: set[asyncio.Future[Any]] = {posting}
+        try:
+            await asyncio.wait(tasks, timeout=max(0.0, watch.seconds))
+            if not posting.done():
+                checking = asyncio.ensure_future(watch.late())
+                tasks.add(checking)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                if checking.done():
+                    checking.result()
+            return await posting
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _post(self, body: bytes) -> Reply:
         client = self._client
         if client is None:
@@ -126,9 +160,7 @@ class Endpoint:
 
     def _new_client(self) -> Connections | _Proxied:
         headers = {"content-type": "application/json", "user-agent": "pytest-thinkingbox"}
-        if self._key:
-            azure = self._address.host.endswith(".azure.com")
-            headers["api-key" if azure else "authorization"] = self._key if azure else f"Bearer {self._key}"
+        headers |= self.api.headers(self._key, self._address.host)
         if _needs_proxy(self._address):
             return _Proxied(self._address, headers=headers, concurrency=self.concurrency)
         secure = self._address.scheme == "https"
@@ -197,28 +229,27 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     return max(0.0, (date - now).total_seconds())
 
 
-def _checked_url(base_url: str) -> httpx.URL:
-    way_out = "give --tb-base-url or OPENAI_BASE_URL as in http://127.0.0.1:8000/v1"
+def _checked_url(base_url: str, api: Api) -> httpx.URL:
+    way_out = f"give --tb-base-url or {api.url_variable} as in http://127.0.0.1:8000/v1"
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL as error:
         raise ConfigurationError(f"{base_url!r} is no URL ({error}): {way_out}") from None
     if url.userinfo:
         raise ConfigurationError(
-            f"the URL of the endpoint at {url.host} holds a user name or password: put the key in OPENAI_API_KEY"
+            f"the URL of the endpoint at {url.host} holds a user name or password: put the key in {api.key_variable}"
         )
     if url.scheme not in ("http", "https") or not url.host:
         raise ConfigurationError(f"{base_url!r} is no http:// or https:// URL: {way_out}")
-    path = url.path.rstrip("/")
-    return url if path.endswith("/chat/completions") else url.copy_with(path=f"{path}/chat/completions")
+    return url.copy_with(path=api.path(url.path.rstrip("/")))
 
 
-def _checked_key(api_key: str | None) -> str:
+def _checked_key(api_key: str | None, api: Api) -> str:
     key = (api_key or "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(
             "the API key holds characters that no key has (a space, a line break, a letter beyond ASCII): "
-            "check OPENAI_API_KEY"
+            f"check {api.key_variable}"
         )
     return key
 

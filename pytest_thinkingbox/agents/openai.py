@@ -1,26 +1,25 @@
-"""An agent that is a model behind an OpenAI-compatible chat-completions endpoint."""
+"""An agent that is a model behind an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pytest_thinkingbox.agents.base import AgentTask, Stop, ToolSpec
-from pytest_thinkingbox.agents.chat import ChatModel
-from pytest_thinkingbox.agents.endpoint import Endpoint
-from pytest_thinkingbox.agents.wire import Answer, RequestedCall, Transcript, encode_tools
-from pytest_thinkingbox.episodes.clock import TimeIsUp
-from pytest_thinkingbox.episodes.model import EpisodeRequest
+from pytest_thinkingbox.agents.completions import CHAT
+from pytest_thinkingbox.agents.model import ModelAgent
+from pytest_thinkingbox.agents.responses import RESPONSES
+from pytest_thinkingbox.agents.wire import Api
 
-DEFAULT_URL = "https://api.openai.com/v1"
+OpenAIApi = Literal["chat", "responses"]
+
+DEFAULT_URL = CHAT.default_url
+APIS: Mapping[OpenAIApi, Api] = {"chat": CHAT, "responses": RESPONSES}
 
 
-class OpenAIAgent:
-    """Asks `model` at `base_url` until it answers with text; plays the tool calls that it makes on the way.
+class OpenAIAgent(ModelAgent):
+    """Through chat completions, which all of these endpoints speak, or through the Responses API.
 
-    `parameters` are further fields of every request (`temperature`, `max_tokens`, `reasoning_effort`). The attempt's
-    seed is sent unless the endpoint does not know it. `concurrency` limits the requests that are under way at once.
+    `parameters` are for example `temperature`, `max_completion_tokens`, `reasoning_effort`.
     """
 
     name = "openai"
@@ -29,117 +28,19 @@ class OpenAIAgent:
         self,
         model: str,
         *,
+        api: OpenAIApi = "chat",
         base_url: str | None = None,
         api_key: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         send_seed: bool = True,
         concurrency: int = 8,
     ) -> None:
-        self.model: str | None = model
-        self.endpoint = Endpoint(base_url or DEFAULT_URL, api_key=api_key, concurrency=concurrency)
-        self.chat = ChatModel(self.endpoint, model, parameters=parameters, send_seed=send_seed)
-        self._tools: tuple[ToolSpec, ...] = ()
-        self._encoded_tools = b""
-
-    def __repr__(self) -> str:
-        return f"OpenAIAgent({self.model!r} at {self.endpoint.url!r})"
-
-    @asynccontextmanager
-    async def open(self, task: AgentTask, request: EpisodeRequest) -> AsyncIterator[OpenAISession]:
-        yield OpenAISession(self.chat, task, tools=self._encoded(tuple(task.tools)))
-
-    def _encoded(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        """Attempts that follow upon one another mostly have the same tools."""
-        if tools != self._tools:
-            self._tools, self._encoded_tools = tools, encode_tools(tools)
-        return self._encoded_tools
-
-    async def aclose(self) -> None:
-        await self.endpoint.aclose()
-
-
-class OpenAISession:
-    """One conversation. What the conversation holds already is sent first."""
-
-    def __init__(self, chat: ChatModel, task: AgentTask, *, tools: bytes) -> None:
-        self._chat = chat
-        self._task = task
-        self._transcript = Transcript()
-        self._tools = tools
-        self._tool_names = frozenset(tool.name for tool in task.tools)
-        self._turns = 0
-        self._output_tokens = 0
-        messages = task.conversation.messages
-        if task.instructions and not any(message["role"] == "system" for message in messages):
-            messages.insert(0, {"role": "system", "content": task.instructions})
-        for message in messages:
-            self._transcript.append(message)
-
-    async def reply(self, message: str) -> str:
-        self._say({"role": "user", "content": message})
-        while True:
-            answer = await self._next()
-            if not answer.calls:
-                return answer.text
-            for call in answer.calls:
-                await self._play(call, legacy=answer.legacy)
-
-    async def _next(self) -> Answer:
-        """The model's next answer, within the limits, whole, and neither filtered nor refused."""
-        task = self._task
-        limits = task.limits
-        if self._turns >= limits.turns:
-            raise Stop("turn_limit", f"the model answered {self._turns} times and was not done")
-        answer = await self._chat.complete(
-            self._transcript,
-            tools=self._tools,
-            tool_names=self._tool_names,
-            seed=task.seed,
-            clock=task.clock,
+        super().__init__(
+            model,
+            api=APIS[api],
+            base_url=base_url,
+            api_key=api_key,
+            parameters=parameters,
+            send_seed=send_seed,
+            concurrency=concurrency,
         )
-        self._turns += 1
-        self._count(answer)
-        task.conversation.messages.append(answer.message)
-        self._transcript.append(answer.echo)
-        stop = self._stop(answer)
-        if stop is not None:
-            task.conversation.response = answer.refusal or answer.text
-            raise stop
-        if task.clock.left <= 0:
-            raise TimeIsUp
-        return answer
-
-    def _stop(self, answer: Answer) -> Stop | None:
-        limits = self._task.limits
-        if answer.finish == "content_filter":
-            return Stop("content_filter", "the endpoint cut the answer off")
-        if answer.finish == "length":
-            return Stop("output_limit", "the answer was cut off at the longest length that was asked for")
-        if answer.refusal is not None:
-            return Stop("refusal", answer.refusal)
-        if self._output_tokens > limits.tokens:
-            return Stop(
-                "token_limit", f"{self._output_tokens} tokens were generated, the limit is {limits.tokens}"
-            )
-        return None
-
-    def _count(self, answer: Answer) -> None:
-        tokens = answer.tokens
-        self._task.conversation.usage["agent"].add(
-            input_tokens=tokens.input_tokens,
-            cached_tokens=tokens.cached_tokens,
-            output_tokens=tokens.output_tokens,
-            reasoning_tokens=tokens.reasoning_tokens,
-        )
-        self._output_tokens += tokens.output_tokens or 0
-
-    async def _play(self, call: RequestedCall, *, legacy: bool) -> None:
-        output = await self._task.call_tool(call.name, call.arguments, call_id=call.id)
-        if legacy:
-            self._say({"role": "function", "name": call.name, "content": output.text})
-        else:
-            self._say({"role": "tool", "tool_call_id": call.id, "content": output.text})
-
-    def _say(self, message: dict[str, Any]) -> None:
-        self._task.conversation.messages.append(message)
-        self._transcript.append(message)

@@ -1,4 +1,4 @@
-"""What the error replies of chat-completions endpoints say, in the shapes and words of the providers."""
+"""What the error replies of model endpoints say, in the shapes and words of the providers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _OVERFLOW_CODES = frozenset(
     {
         "context_length_exceeded",  # OpenAI, Azure, Groq, OpenRouter
         "exceed_context_size_error",  # llama.cpp
+        "model_context_window_exceeded",  # Anthropic
         "string_above_max_length",  # OpenAI: one message, usually a tool's result, is too long
-        "request_too_large",
+        "request_too_large",  # Anthropic
     }
 )
 _OVERFLOW = re.compile(
@@ -23,6 +24,7 @@ _OVERFLOW = re.compile(
     r"|exceeds? the (?:available |model'?s? )?(?:context|maximum (?:model |context )?length)"
     r"|exceeds the maximum number of (?:input )?tokens"
     r"|longer than the (?:maximum|model'?s) (?:model |context )?length"  # vLLM, SGLang
+    r"|exceeds? (?:the )?context (?:limit|window|length|size)"  # Anthropic: input and max_tokens together
     r"|context (?:length|window|size) (?:was |is |has been )?exceeded"
     r"|(?:prompt|input) is too long"
     r"|(?:input|prompt) (?:length )?exceeds the context"  # Ollama
@@ -48,7 +50,26 @@ _FILTER = re.compile(
     r"|content exists risk|inappropriate content",
     re.IGNORECASE,
 )
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
+_QUOTA_CODES = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits", "billing_error"}
+)
+_QUOTA = re.compile(r"credit balance is too low", re.IGNORECASE)  # Anthropic, as an invalid request
+_STATUSES = {
+    # The status that an error would have had when it came with 200: Anthropic's types, codes of the Responses API.
+    "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "content_filter": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|does ?n[o']t support|unrecogni[sz]ed|unknown|unexpected|extra inputs|extra_forbidden"
     r"|not permitted|not allowed|only allowed|cannot find",
@@ -82,7 +103,12 @@ class ErrorReply:
     @property
     def output_too_large(self) -> bool:
         """The asked-for length of the answer alone is more than the endpoint allows."""
-        return bool(re.search(r"max_(?:completion_)?tokens\W{0,3}(?:is |are )?too large", self.message))
+        return bool(
+            re.search(
+                r"max_(?:completion_|output_)?tokens\W{0,3}(?:is |are )?too large|max_tokens: \d+ > \d+",
+                self.message,
+            )
+        )
 
     @property
     def content_filter(self) -> bool:
@@ -94,7 +120,9 @@ class ErrorReply:
 
     @property
     def out_of_credit(self) -> bool:
-        return self.status == 402 or self.code in _QUOTA_CODES or self.type in _QUOTA_CODES
+        if self.status == 402 or self.code in _QUOTA_CODES or self.type in _QUOTA_CODES:
+            return True
+        return self.status == 400 and bool(_QUOTA.search(self.message))
 
     @property
     def about_the_model(self) -> bool:
@@ -135,12 +163,12 @@ def read_error(status: int, body: bytes) -> ErrorReply:
     return error_of(parsed, status)
 
 
-def error_of(value: Any, status: int) -> ErrorReply:
-    """The same for parsed JSON."""
+def error_of(value: Any, status: int | None) -> ErrorReply:
+    """The same for parsed JSON. Without a `status` the error says itself what it would have been, else it is 500."""
     if isinstance(value, list) and value:  # Gemini wraps it in a list
         value = value[0]
     if not isinstance(value, Mapping):
-        return ErrorReply(status=status, message=_short(json.dumps(value)))
+        return ErrorReply(status=status or 500, message=_short(json.dumps(value)))
     inner = value.get("error")
     error = inner if isinstance(inner, Mapping) else value
     message = inner if isinstance(inner, str) else _message(error)
@@ -150,12 +178,22 @@ def error_of(value: Any, status: int) -> ErrorReply:
             [message, *(_words(metadata[key]) for key in ("raw", "reasons") if metadata.get(key))]
         )
     return ErrorReply(
-        status=status,
+        status=status or _implied_status(error),
         message=_short(message),
         code=_name(error.get("code")) or _inner_code(error),
         type=_name(error.get("type") or error.get("error_type")),
         param=_name(error.get("param")),
     )
+
+
+def _implied_status(error: Mapping[str, Any]) -> int:
+    code = error.get("code")
+    if isinstance(code, str) and code.isdecimal():
+        code = int(code)
+    if isinstance(code, int) and 400 <= code < 600:
+        return code
+    names = [_name(code), _name(error.get("type"))]
+    return next((_STATUSES[name] for name in names if name in _STATUSES), 500)
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -6,30 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+_DONE = {"type": "[DONE]"}
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
-def looks_like_events(body: bytes, content_type: str) -> bool:
-    """By its type, or by a beginning that no JSON has."""
-    return content_type.startswith("text/event-stream") or body.lstrip().startswith(
-        (b"data:", b"event:", b":")
-    )
-
-
-def assemble(body: bytes) -> dict[str, Any]:
+def assemble_chunks(body: bytes) -> dict[str, Any]:
     """The chat.completion that the chunks of a stream make up. Raises ValueError for a stream that ends early."""
     whole: dict[str, Any] = {}
     message: dict[str, Any] = {"role": "assistant", "content": None}
     tool_calls: dict[Any, dict[str, Any]] = {}
     finish_reason: str | None = None
     done = False
-    for data in _events(body):
-        if data == "[DONE]":
+    for chunk in _events(body):
+        if chunk == _DONE:
             done = True
             continue
-        chunk = json.loads(data)
-        if not isinstance(chunk, dict):
-            raise ValueError("a chunk of the stream is no object")
         if chunk.get("error"):
             return chunk
         if chunk.get("usage"):
@@ -48,11 +39,61 @@ def assemble(body: bytes) -> dict[str, Any]:
     return {**whole, "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}]}
 
 
-def _events(body: bytes) -> Iterator[str]:
+def assemble_response(body: bytes) -> dict[str, Any]:
+    """The response that a stream of the Responses API ends with. Raises ValueError for one that ends early."""
+    for event in _events(body):
+        kind = event.get("type")
+        if kind in ("response.completed", "response.incomplete", "response.failed"):
+            return dict(event["response"])
+        if kind == "error":
+            return {"error": event.get("error") or event}
+    raise ValueError("the stream ended before the answer did")
+
+
+def assemble_message(body: bytes) -> dict[str, Any]:
+    """The message that a stream of the Messages API makes up. Raises ValueError for one that ends early."""
+    message: dict[str, Any] = {}
+    inputs: dict[int, str] = {}
+    for event in _events(body):
+        match event.get("type"):
+            case "error":
+                return event
+            case "message_start":
+                message = dict(event["message"])
+                message["content"] = list(message.get("content") or ())
+            case "content_block_start":
+                message["content"].append(dict(event["content_block"]))
+            case "content_block_delta":
+                _grow(message["content"][event["index"]], event["delta"], inputs, event["index"])
+            case "message_delta":
+                usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
+                message = {**message, **event["delta"], "usage": usage}
+            case "message_stop":
+                for index, text in inputs.items():
+                    message["content"][index]["input"] = text
+                return message
+    raise ValueError("the stream ended before the answer did")
+
+
+def _grow(block: dict[str, Any], delta: dict[str, Any], inputs: dict[int, str], index: int) -> None:
+    for name in ("text", "thinking", "signature"):
+        if isinstance(delta.get(name), str):
+            block[name] = (block.get(name) or "") + delta[name]
+    if isinstance(delta.get("partial_json"), str):
+        inputs[index] = inputs.get(index, "") + delta["partial_json"]
+
+
+def _events(body: bytes) -> Iterator[dict[str, Any]]:
+    """The objects of a stream, `_DONE` for the line that ends it."""
     for block in body.decode("utf-8").replace("\r\n", "\n").split("\n\n"):
         lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
-        if lines:
-            yield "\n".join(lines)
+        if not lines:
+            continue
+        data = "\n".join(lines)
+        event = _DONE if data == "[DONE]" else json.loads(data)
+        if not isinstance(event, dict):
+            raise ValueError("an event of the stream is no object")
+        yield event
 
 
 def _add(delta: dict[str, Any], message: dict[str, Any], tool_calls: dict[Any, dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_thinkingbox.agents.base import ToolSpec
+from pytest_thinkingbox.agents.completions import CHAT
 from pytest_thinkingbox.agents.wire import (
     Answer,
     NoReply,
@@ -14,16 +15,15 @@ from pytest_thinkingbox.agents.wire import (
     TokenCount,
     Transcript,
     encode,
-    encode_tools,
-    read_answer,
 )
 from tests.agents.shapes import body
+from tests.agents.world import BOOK
 
 JSON = "application/json"
 
 
 def read(case: str) -> Answer:
-    return read_answer(body(case), JSON, tools={"book", "get_booking", "get_guest"})
+    return CHAT.read(body(case), JSON, tools={"book", "get_booking", "get_guest"})
 
 
 def message_of(**message: object) -> bytes:
@@ -256,19 +256,19 @@ def test_gemini_signature_goes_back_with_its_call() -> None:
 )
 def test_what_is_no_reply_says_so(body: bytes, says: str) -> None:
     with pytest.raises(NoReply, match=says) as caught:
-        read_answer(body, JSON)
+        CHAT.read(body, JSON)
     assert caught.value.error is None
 
 
 def test_an_empty_answer_is_an_empty_text_and_goes_back_as_text() -> None:
-    answer = read_answer(message_of(content=None), JSON)
+    answer = CHAT.read(message_of(content=None), JSON)
     assert answer.text == ""
     assert answer.message == {"role": "assistant", "content": None}
     assert answer.echo == {"role": "assistant", "content": ""}
 
 
 def test_absent_usage_is_unknown_and_not_zero() -> None:
-    assert read_answer(message_of(content="x"), JSON).tokens == TokenCount(None, None, None, None)
+    assert CHAT.read(message_of(content="x"), JSON).tokens == TokenCount(None, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -276,12 +276,12 @@ def test_absent_usage_is_unknown_and_not_zero() -> None:
 )
 def test_usage_that_makes_no_sense_is_unknown(usage: object) -> None:
     reply = {"choices": [{"message": {"content": "x"}}], "usage": usage}
-    assert read_answer(json.dumps(reply).encode(), JSON).tokens == TokenCount()
+    assert CHAT.read(json.dumps(reply).encode(), JSON).tokens == TokenCount()
 
 
 def test_duplicate_ids_in_one_message_are_told_apart() -> None:
     calls = [{"id": "call_0", "function": {"name": "book", "arguments": "{}"}} for _ in range(3)]
-    answer = read_answer(message_of(tool_calls=calls), JSON)
+    answer = CHAT.read(message_of(tool_calls=calls), JSON)
     ids = [call.id for call in answer.calls]
     assert ids[0] == "call_0"
     assert len(set(ids)) == 3
@@ -289,7 +289,7 @@ def test_duplicate_ids_in_one_message_are_told_apart() -> None:
 
 
 def test_t19_arguments_that_are_no_json_stay_as_said_and_go_back_as_json() -> None:
-    answer = read_answer(call_of(name="book", arguments='{"guest": '), JSON, tools={"book"})
+    answer = CHAT.read(call_of(name="book", arguments='{"guest": '), JSON, tools={"book"})
     assert answer.calls == (RequestedCall("c1", "book", '{"guest": '),)
     assert answer.message["tool_calls"][0]["function"]["arguments"] == '{"guest": '
     assert json.loads(answer.echo["tool_calls"][0]["function"]["arguments"]) == {"_unparsed": '{"guest": '}
@@ -297,31 +297,31 @@ def test_t19_arguments_that_are_no_json_stay_as_said_and_go_back_as_json() -> No
 
 @pytest.mark.parametrize("arguments", ["[1]", "7", '"{}"', "null"])
 def test_t19_arguments_that_are_no_object_stay_text(arguments: str) -> None:
-    answer = read_answer(call_of(name="book", arguments=arguments), JSON)
+    answer = CHAT.read(call_of(name="book", arguments=arguments), JSON)
     assert answer.calls == (RequestedCall("c1", "book", arguments),)
 
 
 def test_t19_a_name_that_no_endpoint_takes_goes_back_in_one_that_it_does() -> None:
-    answer = read_answer(call_of(name="get booking!", arguments="{}"), JSON)
+    answer = CHAT.read(call_of(name="get booking!", arguments="{}"), JSON)
     assert answer.calls[0].name == "get booking!"
     assert answer.message["tool_calls"][0]["function"]["name"] == "get booking!"
     assert answer.echo["tool_calls"][0]["function"]["name"] == "get_booking_"
 
 
 def test_an_offered_name_goes_back_as_it_is() -> None:
-    answer = read_answer(call_of(name="hotel.get", arguments="{}"), JSON, tools={"hotel.get"})
+    answer = CHAT.read(call_of(name="hotel.get", arguments="{}"), JSON, tools={"hotel.get"})
     assert answer.echo["tool_calls"][0]["function"]["name"] == "hotel.get"
 
 
 def test_a_call_without_function_or_name() -> None:
-    answer = read_answer(message_of(tool_calls=[{"id": "c1", "type": "custom"}]), JSON)
+    answer = CHAT.read(message_of(tool_calls=[{"id": "c1", "type": "custom"}]), JSON)
     assert answer.calls == (RequestedCall("c1", "", {}),)
     assert answer.echo["tool_calls"][0]["function"] == {"name": "unnamed", "arguments": "{}"}
 
 
 def test_text_beside_calls_is_kept() -> None:
     calls = [{"id": "c1", "function": {"name": "book", "arguments": "{}"}}]
-    answer = read_answer(message_of(content="One moment.", tool_calls=calls), JSON)
+    answer = CHAT.read(message_of(content="One moment.", tool_calls=calls), JSON)
     assert answer.message["content"] == "One moment."
     assert len(answer.calls) == 1
 
@@ -348,7 +348,7 @@ keys = st.sampled_from(
 def test_any_json_is_an_answer_or_no_reply(message: dict[str, object], finish: object, usage: object) -> None:
     body = json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
     try:
-        answer = read_answer(body, JSON)
+        answer = CHAT.read(body, JSON)
     except NoReply:
         return
     json.loads(encode(answer.echo))
@@ -376,7 +376,7 @@ def test_a_stream_is_put_together() -> None:
         delta(content="two.", finish="stop"),
         {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 8}},
     )
-    answer = read_answer(stream, "text/event-stream; charset=utf-8")
+    answer = CHAT.read(stream, "text/event-stream; charset=utf-8")
     assert answer.message == {"role": "assistant", "content": "There are two.", "reasoning": "Two rooms."}
     assert answer.tokens == TokenCount(9, None, 8, None)
 
@@ -389,7 +389,7 @@ def test_a_stream_of_calls_is_put_together_also_under_a_wrong_content_type() -> 
         delta(tool_calls=[{"index": 0, "function": {"arguments": '"Ann"}'}}]),
         delta(finish="tool_calls"),
     )
-    answer = read_answer(stream, JSON)
+    answer = CHAT.read(stream, JSON)
     assert answer.calls == (
         RequestedCall("c1", "book", {"guest": "Ann"}),
         RequestedCall("c2", "get_guest", {}),
@@ -399,14 +399,14 @@ def test_a_stream_of_calls_is_put_together_also_under_a_wrong_content_type() -> 
 def test_an_error_in_the_middle_of_a_stream() -> None:
     stream = events(delta(content="The"), {"error": {"code": 429, "message": "slow down"}}, done=False)
     with pytest.raises(NoReply, match="slow down") as caught:
-        read_answer(stream, "text/event-stream")
+        CHAT.read(stream, "text/event-stream")
     assert caught.value.error is not None
     assert caught.value.error.status == 429
 
 
 def test_a_stream_that_ends_early_is_no_reply() -> None:
     with pytest.raises(NoReply, match="ended before the answer did"):
-        read_answer(events(delta(content="The"), done=False), "text/event-stream")
+        CHAT.read(events(delta(content="The"), done=False), "text/event-stream")
 
 
 # --- what is sent ---
@@ -425,7 +425,7 @@ def test_tools_are_sent_as_the_server_gives_them_without_keys_that_endpoints_ref
         "$defs": {"Guest": {"$id": "guest", "type": "object", "properties": {"name": {"type": "string"}}}},
         "additionalProperties": False,
     }
-    sent = json.loads(encode_tools([ToolSpec(name="book", description="Book.", input_schema=schema)]))
+    sent = json.loads(CHAT.encode_tools([ToolSpec(name="book", description="Book.", input_schema=schema)]))
     assert sent == [
         {
             "type": "function",
@@ -436,11 +436,10 @@ def test_tools_are_sent_as_the_server_gives_them_without_keys_that_endpoints_ref
                     "type": "object",
                     "properties": {
                         "$schema": {"type": "string"},
-                        "who": {"$ref": "#/$defs/Guest"},
+                        "who": {"type": "object", "properties": {"name": {"type": "string"}}},
                         "default": {"type": "integer", "default": 3},
                     },
                     "required": ["who"],
-                    "$defs": {"Guest": {"type": "object", "properties": {"name": {"type": "string"}}}},
                     "additionalProperties": False,
                 },
             },
@@ -449,12 +448,12 @@ def test_tools_are_sent_as_the_server_gives_them_without_keys_that_endpoints_ref
 
 
 def test_a_tool_without_parameters_has_an_empty_object_of_them() -> None:
-    sent = json.loads(encode_tools([ToolSpec(name="now", description="", input_schema={})]))
+    sent = json.loads(CHAT.encode_tools([ToolSpec(name="now", description="", input_schema={})]))
     assert sent[0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
 
 def test_no_tools_are_no_list() -> None:
-    assert encode_tools([]) == b""
+    assert CHAT.encode_tools([]) == b""
 
 
 def test_t26_lone_surrogates_are_replaced_and_pairs_joined() -> None:
@@ -469,8 +468,14 @@ def test_reasoning_is_left_out_of_requests_without_tools() -> None:
     transcript = Transcript()
     transcript.append({"role": "user", "content": "Hello"})
     transcript.append({"role": "assistant", "content": "Hi", "reasoning_content": "A greeting."})
-    assert json.loads(transcript.encoded(reasoning=True))[1]["reasoning_content"] == "A greeting."
-    assert json.loads(transcript.encoded(reasoning=False)) == [
-        {"role": "user", "content": "Hello"},
-        {"role": "assistant", "content": "Hi"},
-    ]
+
+    def messages(tools: bytes, *, reasoning: bool = True) -> list[dict[str, object]]:
+        sent = json.loads(CHAT.body({"model": "m"}, tools, transcript, reasoning=reasoning))
+        assert sent["model"] == "m"
+        return list(sent["messages"])
+
+    tools = CHAT.encode_tools([BOOK])
+    assert messages(tools)[1]["reasoning_content"] == "A greeting."
+    plain = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+    assert messages(b"") == plain
+    assert messages(tools, reasoning=False) == plain
