@@ -3,36 +3,56 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pytest_thinkingbox.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.agents.base import Agent
 
-KINDS = "openai, solution, none, mutant[:RATE], python:MODULE:FUNCTION, command:PROGRAM ARGS..."
+KINDS = "openai, anthropic, solution, none, mutant[:RATE], python:MODULE:FUNCTION, command:PROGRAM ARGS..."
 
 
 def make_agent(
-    spec: str, *, model: str | None = None, base_url: str | None = None, concurrency: int = 8
+    spec: str,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    api: str = "chat",
+    parameters: Mapping[str, Any] | None = None,
+    concurrency: int = 8,
 ) -> Agent:
     """The agent that `--tb-agent` names; its module is imported only now.
 
-    `model` and `base_url` are for agents that talk to a model endpoint, with the key in `OPENAI_API_KEY`;
-    `concurrency` is how many requests it gets at once. Raises ConfigurationError when the kind is unknown or its
+    All else is for agents that talk to a model endpoint, with the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`:
+    `api` is how it is asked, `parameters` are further fields of every request, `concurrency` is how many requests
+    it gets at once. Raises ConfigurationError when the kind is unknown or its
     argument is wrong.
     """
     kind, _, argument = spec.strip().partition(":")
     match kind:
         case "openai" if not argument:
-            from pytest_thinkingbox.agents.openai import OpenAIAgent
+            from pytest_thinkingbox.agents.openai import APIS, OpenAIAgent
 
-            if not model:
-                raise ConfigurationError("--tb-agent=openai needs the name of a model: --tb-model=NAME")
+            if api not in APIS:
+                raise ConfigurationError(f"--tb-api={api!r} names no API; there are: {', '.join(APIS)}")
             return OpenAIAgent(
-                model,
+                _named(model, kind),
+                api=api,
                 base_url=base_url,
                 api_key=os.environ.get("OPENAI_API_KEY"),
+                parameters=parameters,
+                concurrency=concurrency,
+            )
+        case "anthropic" if not argument:
+            from pytest_thinkingbox.agents.anthropic import AnthropicAgent
+
+            return AnthropicAgent(
+                _named(model, kind),
+                base_url=base_url,
+                api_key=os.environ.get("ANTHROPIC_API_KEY"),
+                parameters=parameters,
                 concurrency=concurrency,
             )
         case "solution" if not argument:
@@ -56,6 +76,12 @@ def make_agent(
 
             return CommandAgent(argument, model=model)
     raise ConfigurationError(f"--tb-agent={spec!r} names no agent; the kinds are: {KINDS}")
+
+
+def _named(model: str | None, kind: str) -> str:
+    if not model:
+        raise ConfigurationError(f"--tb-agent={kind} needs the name of a model: --tb-model=NAME")
+    return model
 
 
 def _rate(text: str) -> float:

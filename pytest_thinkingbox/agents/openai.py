@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pytest_thinkingbox.agents.completions import CHAT
 from pytest_thinkingbox.agents.model import ModelAgent
 from pytest_thinkingbox.agents.responses import RESPONSES
 from pytest_thinkingbox.agents.wire import Api
 
-OpenAIApi = Literal["chat", "responses"]
-
 DEFAULT_URL = CHAT.default_url
-APIS: Mapping[OpenAIApi, Api] = {"chat": CHAT, "responses": RESPONSES}
+APIS: Mapping[str, Api] = {"chat": CHAT, "responses": RESPONSES}
 
 
 class OpenAIAgent(ModelAgent):
@@ -28,7 +26,7 @@ class OpenAIAgent(ModelAgent):
         self,
         model: str,
         *,
-        api: OpenAIApi = "chat",
+        api: str = "chat",
         base_url: str | None = None,
         api_key: str | None = None,
         parameters: Mapping[str, Any] | None = None,

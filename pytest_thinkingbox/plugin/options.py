@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,9 @@ class Options:
     agent: str | None
     model: str | None
     base_url: str | None
+    api: str
+    temperature: float | None
+    extra_body: Mapping[str, Any]
     user_model: str | None
     backend: str
     concurrency: int
@@ -42,7 +46,17 @@ class Options:
     @property
     def plays_users(self) -> bool:
         """Whether a model plays the users of tasks that have one."""
-        return self.user_model is not None or self.agent == "openai"
+        return self.user_model is not None or self.agent in _MODEL_AGENTS
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What every request of the model that acts holds beside what the agent itself puts there."""
+        sampling = {} if self.temperature is None else {"temperature": self.temperature}
+        return {**sampling, **self.extra_body}
+
+
+_MODEL_AGENTS = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+"""The agents that are a model, and the variable that names its endpoint."""
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -75,6 +89,29 @@ def _purpose(text: str) -> str:
     return text
 
 
+def _temperature(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError
+    return value
+
+
+def _api(text: str) -> str:
+    if text not in ("chat", "responses"):
+        raise ValueError
+    return text
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    value = json.loads(text, parse_constant=refuse)
+    if not isinstance(value, dict):
+        raise ValueError
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
     name: str
@@ -90,13 +127,22 @@ _SETTINGS = (
              help="Run every task N times, each time on its own fresh database (default: 1)."),
     _Setting(name="agent", parse=str, expected="an agent", default=None, metavar="AGENT",
              help="Who acts: openai (any OpenAI-compatible endpoint; the default once --tb-model names a model), "
-                  "command:PROGRAM ARGS, python:MODULE:FUNCTION, solution (the reference solution), none (does "
-                  "nothing), mutant[:RATE] (the solution with random slips)."),
+                  "anthropic (the Messages API), command:PROGRAM ARGS, python:MODULE:FUNCTION, solution (the reference "
+                  "solution), none (does nothing), mutant[:RATE] (the solution with random slips)."),
     _Setting(name="model", parse=str, expected="a model", default=None, metavar="MODEL",
              help="The model that acts, as its endpoint calls it."),
     _Setting(name="base_url", parse=str, expected="a URL", default=None, metavar="URL",
-             help="The endpoint (default: OPENAI_BASE_URL, else https://api.openai.com/v1). The key comes from "
-                  "OPENAI_API_KEY."),
+             help="The endpoint (default: OPENAI_BASE_URL, else https://api.openai.com/v1; for anthropic "
+                  "ANTHROPIC_BASE_URL, else https://api.anthropic.com). The key comes from OPENAI_API_KEY or "
+                  "ANTHROPIC_API_KEY."),
+    _Setting(name="api", parse=_api, expected="chat or responses", default="chat", metavar="API",
+             help="How the openai agent speaks to its endpoint: chat (chat completions, the default) or responses "
+                  "(the Responses API)."),
+    _Setting(name="temperature", parse=_temperature, expected="a number from 0", default=None, metavar="T",
+             help="Sampling temperature of the model that acts (default: the endpoint's own)."),
+    _Setting(name="extra_body", parse=_json_object, expected="a JSON object", default={}, metavar="JSON",
+             help="Further fields of every request of the model that acts, as its API names them, for example "
+                  "'{\"top_p\": 0.9, \"max_completion_tokens\": 4000}'."),
     _Setting(name="user_model", parse=str, expected="a model", default=None, metavar="MODEL",
              help="The model that plays the user, at the same endpoint (default: the model that acts)."),
     _Setting(name="backend", parse=str, expected="sqlite", default="sqlite", metavar="BACKEND",
@@ -172,13 +218,16 @@ def resolve(config: pytest.Config) -> Options:
     values = {setting.name: _value(config, setting) for setting in _SETTINGS}
     audit = config.getoption("tb_audit")
     proof = _proof(config)
-    base_url = values["base_url"] or os.environ.get("OPENAI_BASE_URL") or None
     agent = "proof" if proof else values["agent"] or ("openai" if values["model"] else None)
+    url_variable = _MODEL_AGENTS.get(agent or "", "OPENAI_BASE_URL")
     options = Options(
         attempts=values["attempts"],
         agent=agent,
         model=values["model"] or None,
-        base_url=base_url,
+        base_url=values["base_url"] or os.environ.get(url_variable) or None,
+        api=values["api"],
+        temperature=values["temperature"],
+        extra_body=values["extra_body"],
         user_model=values["user_model"] or None,
         backend=values["backend"],
         concurrency=values["concurrency"],
@@ -241,8 +290,9 @@ def _check_together(config: pytest.Config, options: Options) -> None:
                     "--tb-model or an agent with --tb-agent (for example --tb-agent=mutant)"
                 )
         return
-    if options.agent == "openai" and options.model is None:
-        raise pytest.UsageError("--tb-agent=openai needs a model: name it with --tb-model")
+    if options.agent in _MODEL_AGENTS and options.model is None:
+        raise pytest.UsageError(f"--tb-agent={options.agent} needs a model: name it with --tb-model")
+    _check_sampling(config, options)
     for name in _repeating(config):
         raise pytest.UsageError(
             f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of "
@@ -252,6 +302,22 @@ def _check_together(config: pytest.Config, options: Options) -> None:
         _check_directory(options.directory)
     if config.getoption("setuponly") and not config.getoption("setupplan"):
         raise pytest.UsageError("--setup-only would play episodes that nobody grades: use --setup-plan")
+
+
+def _check_sampling(config: pytest.Config, options: Options) -> None:
+    """What would be ignored in silence is refused; an ini file may hold it for the runs with a model."""
+    if options.api != "chat" and options.agent != "openai" and config.getoption("tb_api") is not None:
+        raise pytest.UsageError(f"--tb-api={options.api} is for --tb-agent=openai, not for {options.agent}")
+    for name in ("temperature", "extra_body"):
+        if config.getoption(f"tb_{name}") is not None and options.agent not in _MODEL_AGENTS:
+            raise pytest.UsageError(
+                f"--tb-{name.replace('_', '-')} is for an agent that is a model (openai, anthropic): "
+                f"--tb-agent={options.agent} would not see it"
+            )
+    if options.temperature is not None and "temperature" in options.extra_body:
+        raise pytest.UsageError(
+            "both --tb-temperature and --tb-extra-body set the temperature: keep one of them"
+        )
 
 
 def _repeating(config: pytest.Config) -> Iterator[str]:

@@ -40,7 +40,7 @@ def make_runner(session: pytest.Session) -> Runner:
     path = options.directory / name
     concurrency = share(options.concurrency, config)
     _allow_open_files(WINDOW * concurrency)
-    key = os.environ.get("OPENAI_API_KEY")
+    keys = [os.environ.get(name) for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")]
 
     def make_world() -> World:
         assert options.agent is not None
@@ -52,7 +52,12 @@ def make_runner(session: pytest.Session) -> Runner:
         if options.proof is not None:
             return proof_world(options.proof, backend, audit=options.audit)
         agent = make_agent(
-            options.agent, model=options.model, base_url=options.base_url, concurrency=concurrency
+            options.agent,
+            model=options.model,
+            base_url=options.base_url,
+            api=options.api,
+            parameters=options.parameters,
+            concurrency=concurrency,
         )
         return World(
             backend=backend,
@@ -68,7 +73,7 @@ def make_runner(session: pytest.Session) -> Runner:
         session=session,
         options=options,
         campaign=name,
-        folder=_open_folder(path, session, options, Redactor(secrets=[key] if key else [])),
+        folder=_open_folder(path, session, options, Redactor(secrets=[key for key in keys if key])),
         stop=stop,
         pool=EpisodePool(
             make_world=make_world,
@@ -122,6 +127,9 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
             "attempts": options.attempts,
             "backend": options.backend,
             "base_url": options.base_url,
+            "api": options.api,
+            "temperature": options.temperature,
+            "extra_body": dict(options.extra_body),
             "user_model": options.user_model,
             "concurrency": options.concurrency,
             "retry_invalid": options.retry_invalid,

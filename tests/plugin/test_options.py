@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.support.stub_endpoint import StubEndpoint, says
+
 CLOSES = """
 @shop.task("Close order 1.", solution=CLOSE_1)
 def test_close(changes):
@@ -22,6 +24,15 @@ def test_close(changes):
         ("--tb-timeout=0", "--tb-timeout: '0' must be a number of seconds above 0"),
         ("--tb-timeout=nan", "--tb-timeout: 'nan' must be a number of seconds above 0"),
         ("--tb-concurrency=-1", "--tb-concurrency: '-1' must be a whole number from 1"),
+        ("--tb-temperature=-1", "--tb-temperature: '-1' must be a number from 0"),
+        ("--tb-temperature=hot", "--tb-temperature: 'hot' must be a number from 0"),
+        ("--tb-api=soap", "--tb-api: 'soap' must be chat or responses"),
+        ("--tb-extra-body=[]", "--tb-extra-body: '[]' must be a JSON object"),
+        ("--tb-extra-body={'a': 1}", "must be a JSON object"),
+        ('--tb-extra-body={"a": NaN}', "must be a JSON object"),
+        ("--tb-temperature=1", "--tb-temperature is for an agent that is a model"),
+        ("--tb-extra-body={}", "--tb-extra-body is for an agent that is a model"),
+        ("--tb-api=responses", "--tb-api=responses is for --tb-agent=openai, not for solution"),
         ("--tb-retry-invalid=x", "--tb-retry-invalid: 'x' must be a whole number from 0"),
     ],
 )
@@ -74,11 +85,43 @@ def test_t55_a_campaign_without_a_model_is_a_usage_error(suite, run, argument, l
     assert "--tb-model" in outcome.text
 
 
-def test_the_openai_agent_needs_a_model(suite, run):
+@pytest.mark.parametrize("agent", ["openai", "anthropic"])
+def test_an_agent_that_is_a_model_needs_one(suite, run, agent):
     suite(CLOSES)
-    outcome = run(agent="openai")
+    outcome = run(agent=agent)
     assert outcome.status == pytest.ExitCode.USAGE_ERROR
-    assert "--tb-agent=openai needs a model: name it with --tb-model" in outcome.text
+    assert f"--tb-agent={agent} needs a model: name it with --tb-model" in outcome.text
+
+
+def test_a_temperature_that_is_given_twice_is_a_usage_error(suite, run):
+    suite(CLOSES)
+    body = '--tb-extra-body={"temperature": 0}'
+    outcome = run("--tb-model=m", "--tb-temperature=0", body, agent="openai")
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    assert "both --tb-temperature and --tb-extra-body set the temperature" in outcome.text
+
+
+def test_sampling_in_the_ini_file_is_for_the_runs_with_a_model(suite, run, pytester):
+    suite(CLOSES)
+    pytester.makeini("[pytest]\ntb_temperature = 0.7\ntb_api = responses\n")
+    assert run("-p", "no:asyncio").counts == {"passed": 1}
+
+
+def test_the_model_is_asked_as_the_options_say_and_the_campaign_remembers_how(suite, run, pytester):
+    suite(CLOSES)
+    with StubEndpoint(lambda _: says("Done.")) as stub:
+        run(
+            "--tb-model=m",
+            f"--tb-base-url={stub.url}",
+            "--tb-temperature=0.7",
+            '--tb-extra-body={"top_p": 0.9}',
+            agent="openai",
+        )
+    sent = stub.received[0].json
+    assert (sent["temperature"], sent["top_p"]) == (0.7, 0.9)
+    [path] = pytester.path.glob(".thinkingbox/*/campaign.json")
+    options = json.loads(path.read_text())["options"]
+    assert (options["api"], options["temperature"], options["extra_body"]) == ("chat", 0.7, {"top_p": 0.9})
 
 
 @pytest.mark.parametrize("xdist", [[], ["-n2"]])
