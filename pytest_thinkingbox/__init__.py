@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_thinkingbox.declare import Database, Environment, Limits, Server, ServerContext, call
+    from pytest_thinkingbox.declare import Database, Environment, Limits, Reply, Server, ServerContext, call
     from pytest_thinkingbox.errors import (
         ConfigurationError,
         InfrastructureDown,
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
         ReadOnlyState,
         ThinkingboxError,
     )
-    from pytest_thinkingbox.state.expect import Deleted, Inserted, Mail, SchemaChange, Updated
+    from pytest_thinkingbox.state.expect import Deleted, File, Inserted, Mail, SchemaChange, Updated, Webhook
     from pytest_thinkingbox.state.values import Same
 
 # Names are looked up when they are asked for: pytest imports this package in every project where it is installed.
 _HOMES = {
-    "declare": ("Database", "Environment", "Limits", "Server", "ServerContext", "call"),
+    "declare": ("Database", "Environment", "Limits", "Reply", "Server", "ServerContext", "call"),
     "errors": (
         "ConfigurationError",
         "InfrastructureDown",
@@ -29,7 +29,7 @@ _HOMES = {
         "ReadOnlyState",
         "ThinkingboxError",
     ),
-    "state.expect": ("Deleted", "Inserted", "Mail", "SchemaChange", "Updated"),
+    "state.expect": ("Deleted", "File", "Inserted", "Mail", "SchemaChange", "Updated", "Webhook"),
     "state.values": ("Same",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -39,6 +39,7 @@ __all__ = [
     "Database",
     "Deleted",
     "Environment",
+    "File",
     "InfrastructureDown",
     "Inserted",
     "Invalid",
@@ -46,12 +47,14 @@ __all__ = [
     "Mail",
     "ProviderDown",
     "ReadOnlyState",
+    "Reply",
     "Same",
     "SchemaChange",
     "Server",
     "ServerContext",
     "ThinkingboxError",
     "Updated",
+    "Webhook",
     "call",
 ]
 

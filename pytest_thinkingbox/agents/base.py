@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_thinkingbox.declare import Limits
@@ -40,7 +41,8 @@ class AgentTask:
     """What an agent is given: the task's public side, its tools and the conversation so far.
 
     `call_tool(name, arguments, call_id=None)` plays a tool and records it; tool failures come back as text with
-    `error=True`, never as an exception. `database_url` is None unless the environment says `agent_database=True`.
+    `error=True`, never as an exception. `database_url` is None unless the environment says `agent_database=True`;
+    `workdir` is the attempt's working directory, None without one.
     Wrap what is not the agent's own time - queues, retries - in `with task.clock.paused():`.
     """
 
@@ -54,6 +56,7 @@ class AgentTask:
     call_tool: Callable[..., Awaitable[ToolOutput]]
     clock: AgentClock
     database_url: str | None = None
+    workdir: Path | None = None
 
 
 class Stop(Exception):

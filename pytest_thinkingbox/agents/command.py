@@ -46,7 +46,9 @@ PROVIDERS = (
 
 
 class CommandAgent:
-    """Runs the program once for each attempt, in a process group and a temporary folder of its own.
+    """Runs the program once for each attempt, in a process group of its own.
+
+    It runs in the attempt's working directory, without one in a temporary folder.
 
     Without a simulated user it reads the prompt from standard input and writes its answer to standard output. With
     one it reads and writes lines of JSON, `{"role": "user" | "assistant", "content": "..."}`, until end of input.
@@ -77,7 +79,7 @@ class CommandAgent:
             session = CommandSession(
                 self._command,
                 environ=_environ(task, endpoint, Path(folder), self.model),
-                folder=Path(folder),
+                folder=task.workdir or Path(folder),
                 errors=errors,
                 watch=watch,
                 lines=request.user is not None,

@@ -1,6 +1,7 @@
 """What authors write. Imports nothing heavy: no pytest, sqlalchemy, mcp or pydantic at run time."""
 
 from pytest_thinkingbox.declare.database import Database
+from pytest_thinkingbox.declare.effects import Reply
 from pytest_thinkingbox.declare.environment import Environment
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server, ServerContext
@@ -12,6 +13,7 @@ __all__ = [
     "Database",
     "Environment",
     "Limits",
+    "Reply",
     "Say",
     "Server",
     "ServerContext",

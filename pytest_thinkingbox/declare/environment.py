@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pytest_thinkingbox.declare.checks import reject, strings, text
 from pytest_thinkingbox.declare.database import Database
+from pytest_thinkingbox.declare.effects import Reply, Routes, routes_of, workdir_of
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server
 from pytest_thinkingbox.declare.solution import Call, Say, Solution
@@ -23,7 +24,10 @@ class Environment:
 
     `instructions` is the agent's system prompt, as text or as the path of a file. `now` is the fixed clock that
     servers are told. `mail=True` gives each attempt a mail sink of its own; what arrives there is part of the
-    verdict. `agent_database=True` tells black-box agents the database's URL.
+    verdict. `http=True` gives it an HTTP sink, `http={"POST /payments": Reply(201, {"id": 7})}` one that answers so;
+    other requests get `200 {}`. `workdir=True` gives it an empty folder to work in, the path of a folder a copy of
+    that one; files that are added, changed or removed there are part of the verdict too. `agent_database=True` tells
+    black-box agents the database's URL.
     """
 
     name: str
@@ -32,6 +36,8 @@ class Environment:
     instructions: str | Path = ""
     now: datetime | None = None
     mail: bool = True
+    http: bool | Mapping[str, Reply | Sequence[Reply]] = False
+    workdir: bool | str | Path = False
     agent_database: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -60,6 +66,8 @@ class Environment:
             raise reject(where, "now", self.now, "a datetime")
         if not isinstance(self.limits, Limits):
             raise reject(where, "limits", self.limits, "Limits(...)")
+        routes_of(where, self.http)
+        set_(self, "workdir", workdir_of(where, self.workdir))
 
     def task(
         self,
@@ -75,6 +83,7 @@ class Environment:
         ahead: bool = True,
         min_pass_rate: float | None = None,
         limits: Limits | None = None,
+        http: Mapping[str, Reply | Sequence[Reply]] | None = None,
     ) -> Callable[[F], F]:
         """Declare the decorated test function to be a task of this environment.
 
@@ -83,7 +92,8 @@ class Environment:
         file); `solution` are the calls that do it right. With `strict=False` changes that the checker did not
         account for are allowed. `no_change=True` says that nothing observable can show success.
         `allow_truncated=True` lets a `no_change` task pass although a limit cut the agent off. `ahead=False` starts
-        the episode after the test's fixtures, alone. `min_pass_rate` is this task's gate, 0 to 1.
+        the episode after the test's fixtures, alone. `min_pass_rate` is this task's gate, 0 to 1. `http` are replies
+        of the HTTP sink for this task; they win over those of the environment.
         """
         where = f"{self.name}.task"
         if not callable(prompt):
@@ -114,6 +124,8 @@ class Environment:
         ):
             if not isinstance(value, bool):
                 raise reject(where, argument, value, "True or False")
+        if http is not None and self.http is False:
+            raise TypeError(f"{where}: http={http!r} needs an HTTP sink: give the Environment http=True")
         declared = Task(
             environment=self,
             prompt=prompt,
@@ -127,6 +139,7 @@ class Environment:
             ahead=ahead,
             min_pass_rate=min_pass_rate,
             limits=limits or self.limits,
+            routes=_together(routes_of(where, self.http), routes_of(where, http)),
         )
 
         def decorate(function: F) -> F:
@@ -141,6 +154,14 @@ class Environment:
             return function
 
         return decorate
+
+
+def _together(environment: Routes | None, task: Routes | None) -> Routes | None:
+    return (
+        environment
+        if task is None
+        else {**task, **{k: v for k, v in (environment or {}).items() if k not in task}}
+    )
 
 
 def _steps(where: str, solution: Any) -> tuple[Call | Say, ...]:

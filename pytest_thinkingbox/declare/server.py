@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_thinkingbox.declare.checks import reject, strings, text
@@ -16,7 +17,8 @@ class ServerContext:
     """What an in-process server is built from: one attempt's own world.
 
     `engine` belongs to the attempt and dies with it. `now` is the environment's fixed clock, None when it has
-    none. `mail_host` and `mail_port` lead to the attempt's own mail sink.
+    none. `mail_host` and `mail_port` lead to the attempt's own mail sink, `http_url` to its HTTP sink, `workdir` is
+    its working directory; "", 0, "" and None where the environment has none.
     """
 
     engine: Engine
@@ -25,6 +27,8 @@ class ServerContext:
     now: datetime | None
     mail_host: str
     mail_port: int
+    http_url: str = ""
+    workdir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +36,8 @@ class Server:
     """One MCP server that the agent may use. Build it with one of the class methods.
 
     Commands, environment variables and URLs may hold `{database_url}`, `{database_path}` (the file, on the sqlite
-    backend), `{attempt_id}`, `{now}`, `{mail_host}` and `{mail_port}`; each attempt gets its own values.
+    backend), `{attempt_id}`, `{now}`, `{mail_host}`, `{mail_port}`, `{http_url}` and `{workdir}`; each attempt gets its
+    own values.
     """
 
     kind: Literal["in_process", "functions", "stdio", "http"]

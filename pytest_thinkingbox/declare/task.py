@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.solution import Solution
 
@@ -18,7 +19,8 @@ _ATTRIBUTE = "__thinkingbox_task__"
 class Task:
     """A test function's prompt, user, start state, tags and reference solution, as declared.
 
-    `prompt`, `user`, `start` and `solution` may be callables that take the test's parameters by name.
+    `prompt`, `user`, `start` and `solution` may be callables that take the test's parameters by name. `routes` are
+    the replies of the HTTP sink, None without one.
     """
 
     environment: Environment
@@ -33,6 +35,7 @@ class Task:
     ahead: bool
     min_pass_rate: float | None
     limits: Limits
+    routes: Routes | None = None
 
 
 def attach(function: Callable[..., Any], task: Task) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from email import policy
-from email.message import EmailMessage
+from email.message import EmailMessage, Message
 from email.parser import BytesParser
 from functools import partial
 from typing import TypeVar
 
-from pytest_thinkingbox.state.model import ReceivedMail
+from pytest_thinkingbox.state.model import Attachment, ReceivedMail
 
 T = TypeVar("T")
 
@@ -68,5 +68,27 @@ def _body(message: EmailMessage, kind: str) -> str:
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 
-def _attachments(message: EmailMessage) -> tuple[str, ...]:
-    return tuple(part.get_filename() or part.get_content_type() for part in message.iter_attachments())
+def _attachments(message: EmailMessage) -> tuple[Attachment, ...]:
+    return tuple(
+        Attachment(
+            name=_or("", partial(_file_name, part)) or part.get_content_type(),
+            type=_or("application/octet-stream", part.get_content_type),
+            data=_or(b"", partial(_content, part)),
+        )
+        for part in message.iter_attachments()
+        if isinstance(part, EmailMessage)
+    )
+
+
+def _file_name(part: EmailMessage) -> str:
+    return part.get_filename() or ""
+
+
+def _content(part: EmailMessage) -> bytes:
+    """What the transfer encoding stands for; of a mail in a mail, or of several parts, what was sent."""
+    payload = part.get_payload(decode=True)
+    if isinstance(payload, bytes):
+        return payload
+    inner = part.get_payload()
+    parts = inner if isinstance(inner, list) else [part]
+    return b"".join(one.as_bytes() for one in parts if isinstance(one, Message))

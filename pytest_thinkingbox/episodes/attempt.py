@@ -27,7 +27,7 @@ class Attempt:
         self._connections: dict[str, Connection] = {}
         self._credit = 0.0
         self.changes = Changes(episode.diff, episode.rules)
-        self.outbox = Outbox(episode.mail)
+        self.outbox = Outbox(episode.mail, episode.http, episode.files)
 
     @property
     def number(self) -> int:

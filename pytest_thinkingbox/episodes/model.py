@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_thinkingbox.declare import Environment, Limits
+from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.solution import Solution
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail, Rules, StateDiff
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Lease
@@ -53,6 +55,8 @@ class EpisodeRequest:
     limits: Limits
     campaign: str
     seed: int
+    routes: Routes | None = None
+    """Replies of the HTTP sink, None without one."""
 
     @property
     def attempt_id(self) -> str:
@@ -126,6 +130,8 @@ class Episode:
     diff: StateDiff | None = None
     rules: Rules | None = None
     mail: tuple[ReceivedMail, ...] | None = None
+    http: tuple[ReceivedRequest, ...] | None = None
+    files: tuple[FileChange, ...] | None = None
     lease: Lease | None = None
     seed_hash: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)

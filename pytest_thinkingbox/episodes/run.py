@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput, is_exit
 from pytest_thinkingbox.backends.base import Backend, Lease
-from pytest_thinkingbox.effects.mail import MailSink, open_mail_sink
+from pytest_thinkingbox.effects.files import WorkDir
+from pytest_thinkingbox.effects.sinks import Sinks, open_sinks
 from pytest_thinkingbox.episodes.clock import AgentClock, TimeIsUp
 from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequest, ToolCall
 from pytest_thinkingbox.episodes.outcomes import meaning_of
@@ -34,7 +36,9 @@ current_attempt: ContextVar[str | None] = ContextVar("thinkingbox_attempt", defa
 class Tamper(Protocol):
     """What else happens to an attempt's world when the agent is done, before the cut. Called in a thread."""
 
-    def __call__(self, request: EpisodeRequest, lease: Lease, sink: MailSink | None) -> None: ...
+    def __call__(
+        self, request: EpisodeRequest, lease: Lease, sinks: Sinks, workdir: WorkDir | None
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +84,32 @@ async def run_episode(world: World, request: EpisodeRequest, *, try_number: int)
 async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None:
     with _timed(episode, "acquire"):
         lease = await run_in_turn(partial(_acquire, world.backend, request, episode))
-    async with _mail_sink(request) as sink:
+    source = request.environment.workdir
+    if source is False:
+        await _play_with(world, request, episode, lease, None)
+        return
+    workdir = await run_in_turn(partial(WorkDir, source if isinstance(source, Path) else None))
+    try:
+        await _play_with(world, request, episode, lease, workdir)
+    finally:
+        await asyncio.shield(run_in_turn(workdir.remove))
+
+
+async def _play_with(
+    world: World, request: EpisodeRequest, episode: Episode, lease: Lease, workdir: WorkDir | None
+) -> None:
+    async with open_sinks(request.environment, request.routes) as sinks:
         with _timed(episode, "converse"):
-            await _converse_then_leave(world, request, episode, lease, sink)
+            await _converse_then_leave(world, request, episode, lease, sinks, workdir)
         if world.tamper is not None:
-            await asyncio.to_thread(world.tamper, request, lease, sink)
-    episode.mail = None if sink is None else tuple(sink.received)
+            await asyncio.to_thread(world.tamper, request, lease, sinks, workdir)
+    episode.mail = None if sinks.mail is None else tuple(sinks.mail.received)
+    episode.http = None if sinks.http is None else tuple(sinks.http.received)
     with _timed(episode, "read"):
         episode.diff = await run_in_turn(partial(_cut_and_read, lease, audit=world.audit))
         episode.rules = lease.rules
+        if workdir is not None:
+            episode.files = await run_in_turn(workdir.changes)
 
 
 # Each step in a thread is a hop there and back: what follows upon one another goes in one.
@@ -110,14 +131,19 @@ def _cut_and_read(lease: Lease, *, audit: bool) -> StateDiff:
 
 
 async def _converse_then_leave(
-    world: World, request: EpisodeRequest, episode: Episode, lease: Lease, sink: MailSink | None
+    world: World,
+    request: EpisodeRequest,
+    episode: Episode,
+    lease: Lease,
+    sinks: Sinks,
+    workdir: WorkDir | None,
 ) -> None:
     """Run the conversation in a task of its own; one that will not end is left behind, and the cut disarms it."""
     conversation = episode.conversation
     clock = AgentClock(seconds=request.limits.seconds)
     spoken = asyncio.Event()
     playing = asyncio.create_task(
-        _converse(world, request, episode, lease, sink, clock, spoken), name=request.attempt_id
+        _converse(world, request, episode, lease, sinks, workdir, clock, spoken), name=request.attempt_id
     )
     overdue = asyncio.create_task(clock.overdue(CLOSE_GRACE))
     said = asyncio.create_task(spoken.wait())
@@ -171,7 +197,8 @@ async def _converse(
     request: EpisodeRequest,
     episode: Episode,
     lease: Lease,
-    sink: MailSink | None,
+    sinks: Sinks,
+    workdir: WorkDir | None,
     clock: AgentClock,
     spoken: asyncio.Event,
 ) -> None:
@@ -185,8 +212,10 @@ async def _converse(
                 engine=lease.engine,
                 database_url=lease.url,
                 attempt_id=request.attempt_id,
-                mail_host=sink.host if sink else "",
-                mail_port=sink.port if sink else 0,
+                mail_host=sinks.mail.host if sinks.mail else "",
+                mail_port=sinks.mail.port if sinks.mail else 0,
+                http_url=sinks.http.url if sinks.http else "",
+                workdir=workdir.folder if workdir else None,
                 seed=seed,
                 limits=request.limits,
             )
@@ -202,6 +231,7 @@ async def _converse(
             call_tool=_Recorder(toolbox, conversation),
             clock=clock,
             database_url=lease.url if environment.agent_database else None,
+            workdir=workdir.folder if workdir else None,
         )
         user = world.users(request, seed=derive_seed("user", seed))
         try:
@@ -244,15 +274,6 @@ class _Recorder:
             )
         )
         return output
-
-
-@asynccontextmanager
-async def _mail_sink(request: EpisodeRequest) -> AsyncIterator[MailSink | None]:
-    if not request.environment.mail:
-        yield None
-        return
-    async with open_mail_sink() as sink:
-        yield sink
 
 
 class _timed:

@@ -66,6 +66,8 @@ def record_of(
         response=conversation.response,
         changes=None if episode.diff is None else encode_diff(episode.diff),
         mail=episode.mail,
+        http=episode.http,
+        files=episode.files,
         usage={
             role: UsageRecord(
                 requests=one.requests,
@@ -96,7 +98,7 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
     task = plan.task
     rules = (task.strict, task.no_change, task.allow_truncated, *_rules(task.environment))
     return Hashes(
-        prompt=_digest(plan.prompt, plan.user or "", repr(task.limits)),
+        prompt=_digest(plan.prompt, plan.user or "", repr(task.limits), repr(task.routes)),
         environment=environment_hash(task.environment),
         seed=None if seed is None else _start(plan, seed),
         checker=_digest(_source(plan.function), repr(rules)),
@@ -111,7 +113,21 @@ def environment_hash(environment: Environment) -> str:
          [_source(function) for function in one.functions_])
         for one in environment.servers
     ]  # fmt: skip
-    return _digest(environment.name, str(environment.instructions), repr(servers), str(environment.now))
+    return _digest(
+        environment.name,
+        str(environment.instructions),
+        repr(servers),
+        str(environment.now),
+        *_folder(environment.workdir),
+    )
+
+
+def _folder(workdir: bool | str | Path) -> list[str]:
+    """What each file of the folder that attempts start from is called and holds."""
+    if not isinstance(workdir, Path):
+        return [str(workdir)]
+    files = sorted(one for one in workdir.rglob("*") if one.is_file())
+    return [f"{one.relative_to(workdir)}={_file(one)}" for one in files]
 
 
 @cache

@@ -31,4 +31,5 @@ def request_of(plan: Plan, options: Options, *, campaign: str) -> EpisodeRequest
         limits=task.limits if options.timeout is None else replace(task.limits, seconds=options.timeout),
         campaign=campaign,
         seed=options.seed,
+        routes=task.routes,
     )

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_thinkingbox.state.claims import Change, Changes
-from pytest_thinkingbox.state.describe import describe_mail
+from pytest_thinkingbox.state.describe import describe_mail, describe_received
 from pytest_thinkingbox.state.expect import Deleted, Expectation, Inserted, SchemaChange, Updated
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, Rules, SchemaDelta, StateDiff
+from pytest_thinkingbox.state.outbox import request_content
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 from pytest_thinkingbox.state.values import Same, equal
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """What an attempt left behind. `mail` is None where the environment has no mail sink."""
+    """What an attempt left behind. Each of the sinks is None where the environment does not have it."""
 
     diff: StateDiff
     mail: Sequence[ReceivedMail] | None
+    http: Sequence[ReceivedRequest] | None = None
+    files: Sequence[FileChange] | None = None
 
 
 class Reference:
     """What others are compared with: the effects of a solution.
 
-    Volatile columns, bookkeeping tables, generated keys and the order of mails make no difference. A generated
+    Volatile columns, bookkeeping tables, generated keys and the order in sinks make no difference. A generated
     key that other rows hold is followed where their column is named after it; where it is not, another key is
     a difference.
     """
@@ -44,7 +50,7 @@ class Reference:
             _shape(changes) == self._shape
             and changes == self._expected
             and not _schema_words(self._effects.diff.schema, other.diff.schema)
-            and not _mail_words(self._effects.mail or (), other.mail or ())
+            and not _sink_words(self._effects, other)
         )
 
     def differences(self, other: Effects) -> list[str]:
@@ -58,7 +64,7 @@ class Reference:
             added = [item for at, item in enumerate(changes) if at not in paired]
             lines += _words(missing, added, self._changes, changes)
         lines += _schema_words(self._effects.diff.schema, other.diff.schema)
-        lines += _mail_words(self._effects.mail or (), other.mail or ())
+        lines += _sink_words(self._effects, other)
         return lines
 
 
@@ -161,18 +167,29 @@ def _schema_words(one: Sequence[SchemaDelta], other: Sequence[SchemaDelta]) -> l
     ]
 
 
-def _mail_words(one: Sequence[ReceivedMail], other: Sequence[ReceivedMail]) -> list[str]:
+def _sink_words(one: Effects, other: Effects) -> list[str]:
+    return [
+        *_other_words(one.mail or (), other.mail or (), _mail_content, describe_mail),
+        *_other_words(one.http or (), other.http or (), request_content, describe_received),
+        *_other_words(one.files or (), other.files or (), lambda file: file, describe_received),
+    ]
+
+
+def _other_words(
+    one: Sequence[T], other: Sequence[T], content: Callable[[T], object], describe: Callable[[T], str]
+) -> list[str]:
+    """What is missing and what is more; the order makes no difference."""
     left = list(other)
     lines = []
-    for mail in one:
-        twin = next((item for item in left if _content(item) == _content(mail)), None)
+    for item in one:
+        twin = next((twin for twin in left if content(twin) == content(item)), None)
         if twin is None:
-            lines.append(f"missing: {describe_mail(mail)}")
+            lines.append(f"missing: {describe(item)}")
         else:
             left.remove(twin)
-    return lines + [f"more: {describe_mail(mail)}" for mail in left]
+    return lines + [f"more: {describe(item)}" for item in left]
 
 
-def _content(mail: ReceivedMail) -> tuple[object, ...]:
+def _mail_content(mail: ReceivedMail) -> tuple[object, ...]:
     recipients = tuple(sorted(mail.recipients))
     return mail.sender, recipients, mail.subject, mail.text, mail.html, mail.attachments

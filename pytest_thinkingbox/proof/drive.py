@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.proof.compare import Effects
 from pytest_thinkingbox.proof.judge import SuiteProof, Survey, TaskProof, judge, survey_of, without_reading
 from pytest_thinkingbox.proof.model import Plan, PlayedCall, TaskPlan
 from pytest_thinkingbox.proof.mutations import mutations_of, untried_tools
@@ -147,7 +149,7 @@ def _plans(surveys: Sequence[Survey]) -> dict[str, TaskPlan]:
                 survey.notes,
                 known=known,
                 touched=touched,
-                has_mail=survey.effects.mail is not None,
+                sinks=_sinks(survey.effects),
                 no_change=survey.no_change,
             ),
             calls=survey.calls,
@@ -155,6 +157,15 @@ def _plans(surveys: Sequence[Survey]) -> dict[str, TaskPlan]:
             touched=keys_of(touched),
         )
     return plans
+
+
+def _sinks(effects: Effects) -> list[Literal["mail", "request", "file"]]:
+    found: list[tuple[Literal["mail", "request", "file"], object]] = [
+        ("mail", effects.mail),
+        ("request", effects.http),
+        ("file", effects.files),
+    ]
+    return [kind for kind, received in found if received is not None]
 
 
 def _run(

@@ -97,8 +97,8 @@ def survey_of(task: str, records: Mapping[int, AttemptRecord], notes: Notes | No
     nothing = Effects(diff=decode_diff({"rows": [], "schema": []}), mail=())
     if not first.no_change and Reference(nothing, notes.rules).same(effects):
         problems.append(
-            "the solution leaves no trace that could be checked: no row, no mail. Let the policy demand one "
-            "(a note, a message), or say no_change=True"
+            "the solution leaves no trace that could be checked: no row, no mail, no request, no file. Let "
+            "the policy demand one (a note, a message), or say no_change=True"
         )
     return Survey(
         task=task,
@@ -134,7 +134,9 @@ def _of_none(record: AttemptRecord | None, solution: AttemptRecord) -> list[str]
 
 def effects_of(record: AttemptRecord) -> Effects | None:
     """None when no state was read."""
-    return None if record.changes is None else Effects(diff=decode_diff(record.changes), mail=record.mail)
+    if record.changes is None:
+        return None
+    return Effects(diff=decode_diff(record.changes), mail=record.mail, http=record.http, files=record.files)
 
 
 def judge(survey: Survey, plan: TaskPlan, records: Mapping[int, AttemptRecord]) -> TaskProof:
@@ -157,7 +159,7 @@ def judge(survey: Survey, plan: TaskPlan, records: Mapping[int, AttemptRecord]) 
                 continue
             if mutant.fate == "killed":
                 continue
-        if mutant.fate == "equivalent" and mutation.kind in ("mail", "neighbour"):
+        if mutant.fate == "equivalent" and mutation.kind in ("mail", "request", "file", "neighbour"):
             continue  # there was no row that could be changed
         mutants.append(mutant)
     problems += [

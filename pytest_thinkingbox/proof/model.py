@@ -23,6 +23,8 @@ Kind = Literal[
     "swap",  # two calls made in each other's place
     "extra",  # a call that another task's solution makes
     "mail",  # a mail that nobody asked for
+    "request",  # a request to the HTTP sink that nobody asked for
+    "file",  # a file in the working directory that nobody asked for
     "neighbour",  # a row changed that the solution does not touch
 ]
 
@@ -73,6 +75,10 @@ class Mutation:
                 return f"one call more: {PlayedCall(tool=self.tool, arguments=self.arguments).words()}"
             case "mail":
                 return "one mail that nobody asked for"
+            case "request":
+                return "one request that nobody asked for"
+            case "file":
+                return "one file that nobody asked for"
             case "neighbour":
                 return f"one row of {printable(self.table)} changed that the solution does not touch"
 

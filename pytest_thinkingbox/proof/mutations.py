@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, Literal
 
 from pytest_thinkingbox.agents.mutant import alternatives
 from pytest_thinkingbox.proof.model import Mutation, PlayedCall
@@ -24,7 +24,7 @@ def mutations_of(
     *,
     known: Iterable[PlayedCall],
     touched: Iterable[str],
-    has_mail: bool,
+    sinks: Sequence[Literal["mail", "request", "file"]],
     no_change: bool,
 ) -> list[Mutation]:
     """All attempts of the second run. `known` are calls of all solutions that share the environment.
@@ -48,8 +48,7 @@ def mutations_of(
     ]
     if no_change:
         found += _single_writes(notes, known)
-    if has_mail:
-        found.append(Mutation(kind="mail"))
+    found += [Mutation(kind=sink) for sink in sinks]
     found += [Mutation(kind="neighbour", table=table) for table in _tables(notes, touched)]
     return found
 

@@ -1,4 +1,4 @@
-"""What no tool of the environment may do: a mail, or a change of a row, made for real behind the agent's back."""
+"""What no tool of the environment may do: a changed row, a mail, a request, made for real behind the agent's back."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from email.message import EmailMessage
+from http.client import HTTPConnection
 from typing import Any
 
 from sqlalchemy import ColumnClause, Connection, Engine, TableClause, and_, column, select, table, update
 from sqlalchemy.exc import DBAPIError
 
 from pytest_thinkingbox.backends.base import Lease
+from pytest_thinkingbox.effects.files import WorkDir
+from pytest_thinkingbox.effects.http import HttpSink
 from pytest_thinkingbox.effects.mail import MailSink
+from pytest_thinkingbox.effects.sinks import Sinks
 from pytest_thinkingbox.episodes.model import EpisodeRequest
 from pytest_thinkingbox.proof.model import Plan
 from pytest_thinkingbox.proof.notes import write_rules
@@ -32,15 +36,19 @@ class Tamper:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
-    def __call__(self, request: EpisodeRequest, lease: Lease, sink: MailSink | None) -> None:
+    def __call__(self, request: EpisodeRequest, lease: Lease, sinks: Sinks, workdir: WorkDir | None) -> None:
         if self._plan.tasks is None:
             if request.attempt == 1:
                 write_rules(self._plan.notes, request.task_id, lease.rules)
             return
         plan = self._plan.of(request.task_id)
         mutation = plan.attempts[request.attempt - 1]
-        if mutation.kind == "mail" and sink is not None:
-            _send(sink)
+        if mutation.kind == "mail" and sinks.mail is not None:
+            _send(sinks.mail)
+        elif mutation.kind == "request" and sinks.http is not None:
+            _request(sinks.http)
+        elif mutation.kind == "file" and workdir is not None:
+            (workdir.folder / "unasked.txt").write_text("Nobody asked for this file.", encoding="utf-8")
         elif mutation.kind == "neighbour":
             touch_neighbour(lease.engine, lease.rules, mutation.table, plan.touched.get(mutation.table, ()))
 
@@ -117,6 +125,15 @@ def _send(sink: MailSink) -> None:
     mail.set_content("Nobody asked for this mail.")
     with smtplib.SMTP(sink.host, sink.port, timeout=15) as server:
         server.send_message(mail)
+
+
+def _request(sink: HttpSink) -> None:
+    connection = HTTPConnection(sink.host, sink.port, timeout=15)
+    try:
+        connection.request("POST", "/unasked", body="{}", headers={"content-type": "application/json"})
+        connection.getresponse().read()
+    finally:
+        connection.close()
 
 
 def keys_of(touched: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, list[list[Any]]]:

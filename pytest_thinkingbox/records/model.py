@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 
 RECORD_VERSION = 2
 
@@ -88,9 +89,9 @@ class AttemptRecord:
 
     `final` says whether this try decided the attempt; invalid tries that were played again have
     `final=False`. `requested` is the number of attempts of this task that the campaign asked for. `changes`
-    is JSON made by the state codec, None when no state was read; `mail` is None when there was no sink. `volatile`
-    are the environment's patterns of that time: values of these columns are not part of `hashes.seed`. A try that
-    was graded again has a second line with `regraded_at`; the last line of a try counts.
+    is JSON made by the state codec, None when no state was read; `mail`, `http` and `files` are None when there
+    was no such sink. `volatile` are the environment's patterns of that time: values of these columns are not part of
+    `hashes.seed`. A try that was graded again has a second line with `regraded_at`; the last line of a try counts.
     `seconds` are phases that do not overlap: their sum is the time that the try took.
     """
 
@@ -112,6 +113,8 @@ class AttemptRecord:
     response: str = ""
     changes: Any = None
     mail: Sequence[ReceivedMail] | None = None
+    http: Sequence[ReceivedRequest] | None = None
+    files: Sequence[FileChange] | None = None
     usage: Mapping[str, UsageRecord] = field(default_factory=dict)
     agent: str
     model: str | None

@@ -6,6 +6,7 @@ Run `python -m pytest_thinkingbox.records.schema` to write `attempt.schema.json`
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +23,8 @@ from pytest_thinkingbox.records.model import (
     ToolCallRecord,
     UsageRecord,
 )
-from pytest_thinkingbox.state.model import ReceivedMail
+from pytest_thinkingbox.state.model import Attachment, ReceivedMail
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 
 SCHEMA_PATH = Path(__file__).with_name("attempt.schema.json")
 
@@ -57,6 +59,36 @@ class _ToolCall(_Strict):
     seconds: _Seconds
 
 
+class _Base64(_Strict):
+    base64: str
+
+
+_Content = str | _Base64
+
+
+class _Attachment(_Strict):
+    name: str
+    type: str
+    data: _Content
+
+
+class _Request(_Strict):
+    method: str
+    path: str
+    query: dict[str, str | list[str]]
+    headers: dict[str, str]
+    data: _Content
+    status: int | None
+
+
+class _File(_Strict):
+    change: Literal["added", "changed", "removed"]
+    path: str
+    size: _Count
+    digest: str
+    data: _Content | None
+
+
 class _Mail(_Strict):
     sender: str
     recipients: list[str]
@@ -64,7 +96,7 @@ class _Mail(_Strict):
     text: str
     html: str
     headers: dict[str, str]
-    attachments: list[str]
+    attachments: list[_Attachment]
 
 
 class _Hashes(_Strict):
@@ -96,6 +128,8 @@ class AttemptLine(_Strict):
     response: str
     changes: Any
     mail: list[_Mail] | None
+    http: list[_Request] | None
+    files: list[_File] | None
     usage: dict[str, _Usage]
     agent: str
     model: str | None
@@ -137,13 +171,10 @@ def parse_record(text: str, *, where: str) -> AttemptRecord:
     """One line read strictly. `where` names file and line in errors. Raises BrokenRecords."""
     data = _validated(AttemptLine, text, where)
     data["tool_calls"] = tuple(ToolCallRecord(**one) for one in data["tool_calls"])
-    if data["mail"] is not None:
-        data["mail"] = tuple(
-            ReceivedMail(
-                **one | {"recipients": tuple(one["recipients"]), "attachments": tuple(one["attachments"])}
-            )
-            for one in data["mail"]
-        )
+    try:
+        _read_sinks(data)
+    except ValueError as error:
+        raise BrokenRecords(f"{where}: {error}") from None
     data["usage"] = {role: UsageRecord(**one) for role, one in data["usage"].items()}
     data["hashes"] = Hashes(**data["hashes"])
     data["messages"] = tuple(data["messages"])
@@ -153,6 +184,36 @@ def parse_record(text: str, *, where: str) -> AttemptRecord:
         return AttemptRecord(**data)
     except ValueError as error:
         raise BrokenRecords(f"{where}: {error}") from None
+
+
+def _read_sinks(data: dict[str, Any]) -> None:
+    """What was received, from its JSON form. Raises ValueError for content that is no base64."""
+    if data["mail"] is not None:
+        data["mail"] = tuple(
+            ReceivedMail(
+                **one
+                | {
+                    "recipients": tuple(one["recipients"]),
+                    "attachments": tuple(
+                        Attachment(**file | {"data": _content(file["data"])}) for file in one["attachments"]
+                    ),
+                }
+            )
+            for one in data["mail"]
+        )
+    if data["http"] is not None:
+        data["http"] = tuple(ReceivedRequest(**one | {"data": _content(one["data"])}) for one in data["http"])
+    if data["files"] is not None:
+        data["files"] = tuple(
+            FileChange(**one | {"data": None if one["data"] is None else _content(one["data"])})
+            for one in data["files"]
+        )
+
+
+def _content(data: Any) -> bytes:
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    return b64decode(data["base64"], validate=True)
 
 
 def parse_info(text: str, *, where: str) -> CampaignInfo:
@@ -187,7 +248,7 @@ def _validated(model: type[_Strict], text: str, where: str) -> dict[str, Any]:
 
 
 _ADDED: dict[type[_Strict], dict[str, Any]] = {
-    AttemptLine: {"volatile": [], "regraded_at": None},
+    AttemptLine: {"volatile": [], "regraded_at": None, "http": None, "files": None},
     CampaignFile: {"purpose": "evaluation", "shard": None},
 }
 """What version 2 has and version 1 had not, with the value that says so."""
@@ -198,6 +259,9 @@ def _migrate(data: dict[str, Any], model: type[_Strict]) -> None:
     data.update({name: value for name, value in _ADDED[model].items() if name not in data})
     if model is AttemptLine and isinstance(data.get("hashes"), dict):
         data["hashes"] = dict.fromkeys(data["hashes"])
+    if model is AttemptLine and isinstance(data.get("mail"), list):
+        for mail in data["mail"]:  # whose attachments were names, without what they held
+            mail["attachments"] = [{"name": one, "type": "", "data": ""} for one in mail["attachments"]]
     data["version"] = RECORD_VERSION
 
 

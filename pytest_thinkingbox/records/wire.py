@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64encode
 from typing import Any
 
 from pytest_thinkingbox.records.model import AttemptRecord, CampaignInfo, shallow
 from pytest_thinkingbox.records.redact import Redactor
+from pytest_thinkingbox.state.model import Attachment, ReceivedMail
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 
 _FIXED = frozenset({"campaign", "outcome", "cause", "stop_reason", "started_at"})
 """Fields whose values are ours and hold no text of others: masking would only break them."""
@@ -19,10 +22,30 @@ def record_data(record: AttemptRecord) -> dict[str, Any]:
     """A record as a JSON object."""
     data = shallow(record)
     data["tool_calls"] = [shallow(one) for one in record.tool_calls]
-    data["mail"] = None if record.mail is None else [shallow(one) for one in record.mail]
+    data["mail"] = None if record.mail is None else [_mail_data(one) for one in record.mail]
+    data["http"] = None if record.http is None else [_with_content(one) for one in record.http]
+    data["files"] = None if record.files is None else [_with_content(one) for one in record.files]
     data["usage"] = {role: shallow(one) for role, one in record.usage.items()}
     data["hashes"] = shallow(record.hashes)
     return data
+
+
+def _mail_data(mail: ReceivedMail) -> dict[str, Any]:
+    return {**shallow(mail), "attachments": [_with_content(one) for one in mail.attachments]}
+
+
+def _with_content(item: Attachment | ReceivedRequest | FileChange) -> dict[str, Any]:
+    return {**shallow(item), "data": content_data(item.data)}
+
+
+def content_data(data: bytes | None) -> Any:
+    """UTF-8 as text, so that people can read it; other bytes as an object with their base64."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(data).decode("ascii")}
 
 
 def info_data(info: CampaignInfo) -> dict[str, Any]:

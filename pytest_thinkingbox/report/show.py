@@ -1,9 +1,10 @@
-"""One attempt for a terminal: what was said and done, what changed, what was mailed, and the outcome."""
+"""One attempt for a terminal: what was said and done, what changed, what was sent, and the outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from pytest_thinkingbox.records.model import AttemptRecord, ToolCallRecord
 from pytest_thinkingbox.report.messages import REASONING, content_text, said_calls, speaker, unsaid_calls
@@ -14,6 +15,7 @@ from pytest_thinkingbox.state.code import shown
 from pytest_thinkingbox.state.codec import decode_diff
 from pytest_thinkingbox.state.diff import changed_columns
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 
 _INDENT = "    "
 _SHOWN = 2_000  # characters of one text; the record has all of it
@@ -42,6 +44,8 @@ class _View:
         self._calls(unsaid_calls(record))
         self._changes(record)
         self._mail(record.mail)
+        self._received("requests", record.http)
+        self._received("files", record.files)
         self._outcome(record)
 
     def _head(self, title: str) -> None:
@@ -99,8 +103,24 @@ class _View:
         for one in mail:
             self._text(f"from {one.sender} to {', '.join(one.recipients)}: {one.subject}", "  ")
             self._text(one.text or one.html)
-            for name in one.attachments:
-                self._text(f"attachment {name}")
+            for file in one.attachments:
+                self._text(f"attachment {file.name} ({file.type}, {len(file.data):,} bytes)")
+
+    def _received(self, title: str, items: Sequence[ReceivedRequest | FileChange] | None) -> None:
+        if items is None:
+            return
+        self._head(title)
+        if not items:
+            self._text("none", "  ")
+        for one in items:
+            if isinstance(one, FileChange):
+                self._text(f"{one.change} {one.path} ({one.size:,} bytes)", "  ")
+            else:
+                answer = "connection cut" if one.status is None else f"answered {one.status}"
+                query = f"?{urlencode(one.query, doseq=True, errors='replace')}" if one.query else ""
+                self._text(f"{one.method} {one.path}{query} ({answer})", "  ")
+            if one.data:
+                self._text(one.text)
 
     def _outcome(self, record: AttemptRecord) -> None:
         self._head("outcome")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_thinkingbox.state.model import (
+    Attachment,
     ReceivedMail,
     Row,
     RowChange,
@@ -116,7 +117,10 @@ def encode_mail(mail: ReceivedMail) -> dict[str, Any]:
         "text": encode(mail.text),
         "html": encode(mail.html),
         "headers": encode(dict(mail.headers)),
-        "attachments": encode(list(mail.attachments)),
+        "attachments": [
+            {"name": encode(one.name), "type": encode(one.type), "data": encode(one.data)}
+            for one in mail.attachments
+        ],
     }
 
 
@@ -128,7 +132,10 @@ def decode_mail(data: Json) -> ReceivedMail:
         text=decode(data["text"]),
         html=decode(data["html"]),
         headers=decode(data["headers"]),
-        attachments=tuple(decode(data["attachments"])),
+        attachments=tuple(
+            Attachment(name=decode(one["name"]), type=decode(one["type"]), data=decode(one["data"]))
+            for one in data["attachments"]
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Changes and mails as expectations: shortened for people, and as code to paste."""
+"""Changes, mails, requests and files as expectations: shortened for people, and as code to paste."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_thinkingbox.state.code import call_code, literal, plain, shown, shown_pair
+from pytest_thinkingbox.state.fields import Received, field_of, shown_fields
 from pytest_thinkingbox.state.fits import Change, mail_field
 from pytest_thinkingbox.state.model import ReceivedMail, Row, RowChange, SchemaDelta
+from pytest_thinkingbox.state.received import FileChange
 from pytest_thinkingbox.state.rules import RuleBook
 from pytest_thinkingbox.state.values import equal
 
@@ -38,7 +40,24 @@ def describe_change(change: Change, book: RuleBook) -> str:
 
 def describe_mail(mail: ReceivedMail) -> str:
     """One line: the fields that `Mail` can name, long ones shortened."""
-    return call_code("Mail", [], {field: shown(mail_field(mail, field)) for field in _MAIL_FIELDS})
+    return call_code("Mail", [], {field: shown(mail_field(mail, field)) for field in _mail_fields(mail)})
+
+
+def describe_received(item: Received) -> str:
+    """One line: the request or file as an expectation, long fields shortened."""
+    return _received_code(item, {field: shown(field_of(item, field)) for field in shown_fields(item)})
+
+
+def _received_code(item: Received, codes: dict[str, str]) -> str:
+    if isinstance(item, FileChange):
+        codes.pop("path", None)
+        return call_code("File", [item.path], codes)
+    return call_code("Webhook", [], codes)
+
+
+def _mail_fields(mail: ReceivedMail) -> tuple[str, ...]:
+    more = [("html", mail.html), ("attachments", mail.attachments)]
+    return (*_MAIL_FIELDS, *(field for field, value in more if value))
 
 
 def paste_changes(changes: Sequence[Change], book: RuleBook) -> list[str]:
@@ -53,12 +72,20 @@ def paste_changes(changes: Sequence[Change], book: RuleBook) -> list[str]:
 def paste_mail(mail: ReceivedMail) -> str:
     codes: dict[str, str] = {}
     notes: list[str] = []
-    for field in _MAIL_FIELDS:
+    for field in _mail_fields(mail):
         value = mail_field(mail, field)
-        if field == "text":
+        if field in ("text", "html"):
             value = value.replace("\r\n", "\n").rstrip("\n")
         _add(codes, notes, field, literal(value))
     return _line(call_code("Mail", [], codes), notes)
+
+
+def paste_received(item: Received) -> str:
+    codes: dict[str, str] = {}
+    notes: list[str] = []
+    for field in shown_fields(item):
+        _add(codes, notes, field, literal(field_of(item, field)))
+    return _line(_received_code(item, codes), notes)
 
 
 def _paste_change(change: Change, book: RuleBook, links: Mapping[str, str]) -> str:

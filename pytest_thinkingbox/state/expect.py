@@ -1,14 +1,25 @@
-"""What a checker expects: changes of rows and of the schema, and mails. Every repr is code."""
+"""What a checker expects: changes of rows and of the schema, mails, requests and files. Every repr is code."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from pytest_thinkingbox.state.code import call_code, literal
 from pytest_thinkingbox.state.values import Same, can_match, is_data
 
-__all__ = ["ANY_KEY", "Deleted", "Expectation", "Inserted", "Mail", "Same", "SchemaChange", "Updated"]
+__all__ = [
+    "ANY_KEY",
+    "Deleted",
+    "Expectation",
+    "File",
+    "Inserted",
+    "Mail",
+    "Same",
+    "SchemaChange",
+    "Updated",
+    "Webhook",
+]
 
 Action = Literal["created", "dropped", "altered"]
 
@@ -106,26 +117,118 @@ class SchemaChange:
 
 
 class Mail:
-    """A mail that was sent. `to` is one address or a list of all, in any order; what is not named is free."""
+    """A mail that was sent. `to` is one address or a list of all, in any order; what is not named is free.
 
-    __slots__ = ("sender", "subject", "text", "to")
+    `attachments` are the names of all attached files, in any order.
+    """
 
-    def __init__(self, *, to: Any = None, subject: Any = None, text: Any = None, sender: Any = None) -> None:
-        if isinstance(to, list | tuple):
-            self.to: Any = [_text("Mail", "to item", address) for address in to]
-        else:
-            self.to = _text("Mail", "to", to)
+    __slots__ = ("attachments", "html", "sender", "subject", "text", "to")
+
+    def __init__(
+        self,
+        *,
+        to: Any = None,
+        subject: Any = None,
+        text: Any = None,
+        sender: Any = None,
+        html: Any = None,
+        attachments: Any = None,
+    ) -> None:
+        self.to = _texts("Mail", "to", to)
         self.subject = _text("Mail", "subject", subject)
         self.text = _text("Mail", "text", text)
         self.sender = _text("Mail", "sender", sender)
+        self.html = _text("Mail", "html", html)
+        if isinstance(attachments, str):
+            raise TypeError(
+                f"Mail: attachments={attachments!r} must be a list of names, for example [{attachments!r}]"
+            )
+        self.attachments = _texts("Mail", "attachments", attachments)
 
     def named(self) -> dict[str, Any]:
         """The fields that are compared."""
-        fields = {"to": self.to, "subject": self.subject, "text": self.text, "sender": self.sender}
-        return {field: value for field, value in fields.items() if value is not None}
+        return _named(self, ("to", "subject", "text", "sender", "html", "attachments"))
 
     def __repr__(self) -> str:
         return call_code("Mail", [], _codes(self.named()))
+
+
+class Webhook:
+    """A request that reached the HTTP sink; what is not named is free.
+
+    `path` begins with "/" and has no query. `json` is the whole body as a JSON value, `form` all fields of a form,
+    `text` the body as text. `query` names all parameters, a list where one came several times. `headers` names only
+    those that matter, in any case.
+    """
+
+    __slots__ = ("form", "headers", "json", "method", "path", "query", "text")
+
+    def __init__(
+        self,
+        *,
+        method: Any = None,
+        path: Any = None,
+        json: Any = None,
+        query: Any = None,
+        form: Any = None,
+        text: Any = None,
+        headers: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.method = _text("Webhook", "method", method)
+        if isinstance(path, str) and not path.startswith("/"):
+            raise TypeError(f"Webhook: path={path!r} must begin with '/'")
+        if isinstance(path, str) and "?" in path:
+            raise TypeError(f"Webhook: path={path!r} holds a query: name it as query={{...}}")
+        self.path = _text("Webhook", "path", path)
+        self.json = _comparable("Webhook", "json", json)
+        self.query = _comparable("Webhook", "query", query)
+        self.form = _comparable("Webhook", "form", form)
+        self.text = _text("Webhook", "text", text)
+        if headers is not None and not isinstance(headers, Mapping):
+            raise TypeError(f"Webhook: headers={headers!r} must be a dictionary of names and values")
+        for name, value in (headers or {}).items():
+            _text("Webhook", f"headers[{name!r}]", value)
+        self.headers = headers
+
+    def named(self) -> dict[str, Any]:
+        """The fields that are compared."""
+        return _named(self, ("method", "path", "query", "json", "form", "text", "headers"))
+
+    def __repr__(self) -> str:
+        return call_code("Webhook", [], _codes(self.named()))
+
+
+FileAction = Literal["added", "changed", "removed"]
+
+
+class File:
+    """A file of the working directory that was added, changed or removed; what is not named is free.
+
+    `text` is its content at the end, `json` the same read as JSON.
+    """
+
+    __slots__ = ("change", "json", "path", "text")
+
+    def __init__(
+        self, path: Any = None, *, change: FileAction | None = None, text: Any = None, json: Any = None
+    ) -> None:
+        if isinstance(path, str) and (path.startswith("/") or "\\" in path):
+            raise TypeError(f"File: path={path!r} must be relative to the working directory, with '/' in it")
+        if change is not None and change not in get_args(FileAction):
+            raise TypeError(f"File: change={change!r} must be one of {', '.join(get_args(FileAction))}")
+        self.path = _text("File", "path", path)
+        self.change = change
+        self.text = _text("File", "text", text)
+        self.json = _comparable("File", "json", json)
+
+    def named(self) -> dict[str, Any]:
+        """The fields that are compared."""
+        return _named(self, ("path", "change", "text", "json"))
+
+    def __repr__(self) -> str:
+        named = self.named()
+        positional = [named.pop("path")] if "path" in named else []
+        return call_code("File", positional, _codes(named))
 
 
 Expectation = Inserted | Updated | Deleted | SchemaChange
@@ -133,6 +236,19 @@ Expectation = Inserted | Updated | Deleted | SchemaChange
 
 def _codes(columns: Mapping[str, Any]) -> dict[str, str]:
     return {column: literal(value) for column, value in columns.items()}
+
+
+def _named(expectation: object, fields: Sequence[str]) -> dict[str, Any]:
+    """Those that are not None, which stands for free."""
+    values = {field: getattr(expectation, field) for field in fields}
+    return {field: value for field, value in values.items() if value is not None}
+
+
+def _texts(where: str, argument: str, value: Any) -> Any:
+    """One text, or a list of them."""
+    if isinstance(value, list | tuple):
+        return [_text(where, f"{argument} item", one) for one in value]
+    return _text(where, argument, value)
 
 
 def _name(where: str, argument: str, value: Any) -> str:

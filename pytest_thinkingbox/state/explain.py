@@ -9,10 +9,11 @@ from typing import Any
 from pytest_thinkingbox.state.accounting import Accounted, Comparison
 from pytest_thinkingbox.state.claims import Changes
 from pytest_thinkingbox.state.code import SHOWN, call_code, literal, plain, printable, shown, shown_pair
-from pytest_thinkingbox.state.describe import paste_changes, paste_mail
-from pytest_thinkingbox.state.expect import ANY_KEY, Inserted, Mail, SchemaChange
+from pytest_thinkingbox.state.describe import paste_changes, paste_mail, paste_received
+from pytest_thinkingbox.state.expect import ANY_KEY, File, Inserted, Mail, SchemaChange, Webhook
+from pytest_thinkingbox.state.fields import Received
 from pytest_thinkingbox.state.fits import Difference
-from pytest_thinkingbox.state.model import RowChange, SchemaDelta
+from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta
 from pytest_thinkingbox.state.outbox import Outbox
 from pytest_thinkingbox.state.values import Same, matches, parse_json
 
@@ -22,7 +23,7 @@ _PAIRED = 100  # missing expectations and unexpected items that are compared wit
 
 
 def explain_comparison(op: str, left: object, right: object) -> list[str] | None:
-    """The lines for `pytest_assertrepr_compare`; None when neither side is `changes` or a mailbox."""
+    """The lines for `pytest_assertrepr_compare`; None when neither side is `changes` or a sink."""
     claims, other = (left, right) if isinstance(left, Accounted) else (right, left)
     if not isinstance(claims, Accounted):
         return None
@@ -51,10 +52,11 @@ def explain_unaccounted(changes: Changes, outbox: Outbox) -> str:
         lines += _listed("", map(changes.describe, left))
         lines += _summary_by_table(left)
     for _, box in outbox.sinks():
-        items = box.unaccounted()
+        sink: Accounted[Any, Any] = box
+        items = sink.unaccounted()
         if items:
-            counts.append(_count(len(items), box.noun))
-            lines += _listed("", map(box.describe, items))
+            counts.append(_count(len(items), sink.noun))
+            lines += _listed("", map(sink.describe, items))
     if not counts:
         return ""
     head = f"the checker did not account for {' and '.join(counts)}:"
@@ -112,7 +114,7 @@ def _closest(
 
 def _is_near(expectation: Any, found: Sequence[Difference]) -> bool:
     """Whether showing the two side by side helps more than showing each by itself."""
-    if isinstance(expectation, Mail | SchemaChange):
+    if isinstance(expectation, Mail | Webhook | File | SchemaChange):
         return len(found) < len(expectation.named())
     # Another row of the same table is another row, unless all else is as expected.
     return isinstance(expectation, Inserted) or len(found) == 1 or all(one.name != "key" for one in found)
@@ -232,10 +234,14 @@ def _paste(changes: Changes, outbox: Outbox) -> list[str]:
     ]
     lines += _list_code("changes", paste_changes(rows[:_PASTED], changes.book), len(rows))
     for name, box in outbox.sinks():
-        mails = box.everything()
-        if mails:
-            lines += _list_code(name, [paste_mail(mail) for mail in mails[:_PASTED]], len(mails))
+        items = box.everything()
+        if items:
+            lines += _list_code(name, [_paste_one(item) for item in items[:_PASTED]], len(items))
     return [f"    {line}" for line in lines]
+
+
+def _paste_one(item: ReceivedMail | Received) -> str:
+    return paste_mail(item) if isinstance(item, ReceivedMail) else paste_received(item)
 
 
 def _list_code(name: str, items: Sequence[str], count: int) -> list[str]:

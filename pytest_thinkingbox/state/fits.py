@@ -131,12 +131,16 @@ def mail_field(mail: ReceivedMail, field: str) -> Any:
     """A mail's field as `Mail` names it: `to` is the recipient, or a list of several."""
     if field == "to":
         return mail.recipients[0] if len(mail.recipients) == 1 else list(mail.recipients)
+    if field == "attachments":
+        return [one.name for one in mail.attachments]
     return getattr(mail, field)
 
 
 def _mail_field_fits(field: str, wanted: Any, mail: ReceivedMail, bound: _Bound) -> bool:
     if field == "to":
         return _recipients_fit(wanted if isinstance(wanted, list) else [wanted], mail, bound)
+    if field == "attachments":
+        return _names_fit(wanted, [one.name for one in mail.attachments], bound)
     value = getattr(mail, field)
     if isinstance(wanted, str):
         if field == "sender":
@@ -166,6 +170,24 @@ def _recipients_fit(wanted: list[Any], mail: ReceivedMail, bound: _Bound) -> boo
     pairs = match_all(options)
     for address, at in (pairs or {}).items():
         bound.update(options[address][at])
+    return pairs is not None
+
+
+def _names_fit(wanted: Any, names: list[str], bound: _Bound) -> bool:
+    """All of them, in any order."""
+    if not isinstance(wanted, list):
+        return matches(wanted, names, bound)
+    options: list[dict[int, _Bound]] = []
+    for one in wanted:
+        choices: dict[int, _Bound] = {}
+        for at, name in enumerate(names):
+            linked = dict(bound)
+            if matches(one, name, linked):
+                choices[at] = linked
+        options.append(choices)
+    pairs = match_all(options) if len(wanted) == len(names) else None
+    for one_, at in (pairs or {}).items():
+        bound.update(options[one_][at])
     return pairs is not None
 
 

@@ -72,6 +72,20 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file in a mail. `name` is its file name, its MIME `type` where it has none; `data` is decoded."""
+
+    name: str
+    type: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The content read as UTF-8."""
+        return self.data.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMail:
     """One mail as it reached the sink, in order of arrival; decoded, never trusted.
 
@@ -85,4 +99,4 @@ class ReceivedMail:
     text: str
     html: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    attachments: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()

@@ -52,4 +52,6 @@ _MISSING = {
     "now": "give the Environment now=datetime(...)",
     "mail_host": "the Environment says mail=False",
     "mail_port": "the Environment says mail=False",
+    "http_url": "give the Environment http=True, or replies by route",
+    "workdir": "give the Environment workdir=True, or the path of a folder to start from",
 }

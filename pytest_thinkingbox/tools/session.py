@@ -7,6 +7,7 @@ import difflib
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -181,12 +182,14 @@ async def open_toolbox(
     mail_port: int,
     seed: int,
     limits: Limits,
+    http_url: str = "",
+    workdir: Path | None = None,
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
-    `mail_host` is "" without a mail sink. Raises ConfigurationError for what the author has to change
-    (placeholders, two tools of one name, no such program) and InfrastructureDown for a server that does not
-    start.
+    `mail_host` is "" without a mail sink, `http_url` without an HTTP sink. Raises ConfigurationError for what the
+    author has to change (placeholders, two tools of one name, no such program) and InfrastructureDown for
+    a server that does not start.
     """
     from pytest_thinkingbox.tools.connect import connect
     from pytest_thinkingbox.tools.failures import DatabaseWatch
@@ -199,6 +202,8 @@ async def open_toolbox(
         now=environment.now,
         mail_host=mail_host,
         mail_port=mail_port,
+        http_url=http_url,
+        workdir=workdir,
     )
     filled = any(server.kind in ("stdio", "http") for server in environment.servers)
     values = {
@@ -208,6 +213,8 @@ async def open_toolbox(
         "now": environment.now.isoformat() if environment.now else None,
         "mail_host": mail_host or None,
         "mail_port": str(mail_port) if mail_host else None,
+        "http_url": http_url or None,
+        "workdir": str(workdir) if workdir else None,
     }
     labels = [_label(environment, index) for index in range(len(environment.servers))]
     watch = DatabaseWatch()

@@ -10,7 +10,7 @@ from email.message import EmailMessage
 import pytest
 
 from pytest_thinkingbox.effects.mail import MailSink, open_mail_sink
-from pytest_thinkingbox.state.model import ReceivedMail
+from pytest_thinkingbox.state.model import Attachment, ReceivedMail
 
 
 def sent(*send: Callable[[smtplib.SMTP], object]) -> list[ReceivedMail]:
@@ -94,14 +94,18 @@ def test_text_html_and_attachments_are_told_apart() -> None:
     message.add_attachment(b"\x00", maintype="image", subtype="png")
     (received,) = sent(lambda client: client.send_message(message))
     assert (received.text, received.html) == ("plain words", "<p>rich words</p>")
-    assert received.attachments == ("rechnung märz.pdf", "image/png")
+    assert received.attachments == (
+        Attachment(name="rechnung märz.pdf", type="application/pdf", data=b"%PDF"),
+        Attachment(name="image/png", type="image/png", data=b"\x00"),
+    )
 
 
 def test_a_mail_of_5_mb_arrives() -> None:
     message = mail("x" * 70 + "\n")
     message.add_attachment(b"\x07" * 5_000_000, maintype="application", subtype="zip", filename="a.zip")
     (received,) = sent(lambda client: client.send_message(message))
-    assert received.attachments == ("a.zip",)
+    (attachment,) = received.attachments
+    assert (attachment.name, attachment.data == b"\x07" * 5_000_000) == ("a.zip", True)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def made(*calls: PlayedCall, known: tuple[PlayedCall, ...] = (), **options: Any)
         notes(options.pop("tools", TOOLS)),
         known=known,
         touched=options.pop("touched", ["payments"]),
-        has_mail=options.pop("has_mail", False),
+        sinks=options.pop("sinks", ()),
         no_change=options.pop("no_change", False),
     )
 
@@ -131,7 +131,7 @@ def test_rows_are_changed_in_the_tables_of_the_solution_and_in_one_more() -> Non
 
 
 def test_a_mail_is_sent_where_there_is_a_sink() -> None:
-    assert [one.kind for one in made(PAY, has_mail=True)].count("mail") == 1
+    assert [one.kind for one in made(PAY, sinks=["mail"])].count("mail") == 1
 
 
 def test_a_task_without_change_is_tried_with_every_write_that_is_known() -> None:

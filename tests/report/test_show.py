@@ -6,7 +6,8 @@ from decimal import Decimal
 from pytest_thinkingbox.records.model import ToolCallRecord, UsageRecord
 from pytest_thinkingbox.report.show import show_lines
 from pytest_thinkingbox.state.codec import encode_diff
-from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta, StateDiff
+from pytest_thinkingbox.state.model import Attachment, ReceivedMail, RowChange, SchemaDelta, StateDiff
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 from tests.records.builders import record
 
 DIFF = StateDiff(
@@ -133,7 +134,17 @@ def test_text_of_agents_cannot_steer_the_terminal() -> None:
             ToolCallRecord(id="x", name=evil, arguments={evil: evil}, result=evil, error=False, seconds=0),
         ),
         changes=encode_diff(StateDiff(rows=(RowChange("insert", evil, (evil,), None, {evil: evil}),))),
-        mail=(ReceivedMail(sender=evil, recipients=(evil,), subject=evil, text=evil, attachments=(evil,)),),
+        mail=(
+            ReceivedMail(
+                sender=evil,
+                recipients=(evil,),
+                subject=evil,
+                text=evil,
+                attachments=(Attachment(name=evil, type=evil, data=b"x"),),
+            ),
+        ),
+        http=(ReceivedRequest(method=evil, path=evil, query={evil: evil}, data=b"\x1b[2J"),),
+        files=(FileChange(change="added", path=evil, size=1, digest="0", data=b"\x1b[2J"),),
         stop_reason="crashed",
         stop_detail=evil,
     )

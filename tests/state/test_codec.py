@@ -16,7 +16,15 @@ from pytest_thinkingbox.state.codec import (
     encode_row_change,
     encode_rules,
 )
-from pytest_thinkingbox.state.model import ReceivedMail, RowChange, Rules, SchemaDelta, StateDiff, TableInfo
+from pytest_thinkingbox.state.model import (
+    Attachment,
+    ReceivedMail,
+    RowChange,
+    Rules,
+    SchemaDelta,
+    StateDiff,
+    TableInfo,
+)
 from tests.state.strategies import PROPERTY, TEXT, VALUES
 
 ROWS = st.dictionaries(TEXT, VALUES, max_size=3)
@@ -79,7 +87,7 @@ def test_a_mail_survives_json(text: str, recipients: list[str], headers: dict[st
         text=text,
         html=text,
         headers=headers,
-        attachments=(text,),
+        attachments=(Attachment(name=text, type=text, data=b"\x00\xff"),),
     )
     assert decode_mail(through_json(encode_mail(mail))) == mail
 
