@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -16,6 +17,13 @@ from pytest_thinkingbox.errors import ConfigurationError
 
 CLOSE_SECONDS = 15.0
 """How long `close` waits for running episodes to let go of what they hold."""
+
+HANDOVER_SECONDS = 0.0002
+"""After how long a thread gives the interpreter to another one that waits for it, while episodes run.
+
+Python's own 5 ms are for threads that compute. Here the loop, the tools' thread and the tests wait for sockets and
+SQLite all the time, and each of these short waits would cost up to 5 ms more before its thread goes on.
+"""
 
 Tries = list[Episode]
 """All tries of one attempt in order; the last one decides."""
@@ -63,6 +71,7 @@ class EpisodePool:
         self._slots: Slots | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._usual_handover = sys.getswitchinterval()
 
     def submit(self, request: EpisodeRequest, *, alone: bool = False) -> Future[Tries]:
         """Queue an attempt. The future raises ConfigurationError, Stopped, or what the world could not be made for.
@@ -92,6 +101,7 @@ class EpisodePool:
             self._thread = threading.Thread(
                 target=self._run_loop, args=(ready,), name="thinkingbox-episodes", daemon=True
             )
+            sys.setswitchinterval(HANDOVER_SECONDS)
             self._thread.start()
             ready.wait()
         assert self._loop is not None
@@ -188,6 +198,7 @@ class EpisodePool:
         self._closed = True
         if self._thread is None or self._loop is None:
             return
+        sys.setswitchinterval(self._usual_handover)
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._finish.set)
             self._thread.join(timeout=2 * CLOSE_SECONDS)
