@@ -6,7 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_thinkingbox.declare import Database, Environment, Limits, Reply, Server, ServerContext, call
+    from pytest_thinkingbox.declare import (
+        Database,
+        Environment,
+        Fact,
+        Limits,
+        Reply,
+        Script,
+        Server,
+        ServerContext,
+        User,
+        call,
+    )
     from pytest_thinkingbox.errors import (
         ConfigurationError,
         InfrastructureDown,
@@ -20,7 +31,18 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are asked for: pytest imports this package in every project where it is installed.
 _HOMES = {
-    "declare": ("Database", "Environment", "Limits", "Reply", "Server", "ServerContext", "call"),
+    "declare": (
+        "Database",
+        "Environment",
+        "Fact",
+        "Limits",
+        "Reply",
+        "Script",
+        "Server",
+        "ServerContext",
+        "User",
+        "call",
+    ),
     "errors": (
         "ConfigurationError",
         "InfrastructureDown",
@@ -39,6 +61,7 @@ __all__ = [
     "Database",
     "Deleted",
     "Environment",
+    "Fact",
     "File",
     "InfrastructureDown",
     "Inserted",
@@ -50,10 +73,12 @@ __all__ = [
     "Reply",
     "Same",
     "SchemaChange",
+    "Script",
     "Server",
     "ServerContext",
     "ThinkingboxError",
     "Updated",
+    "User",
     "Webhook",
     "call",
 ]

@@ -45,13 +45,17 @@ class SolutionBroke(Invalid):
 
 
 class UserBroke(Invalid):
-    """The simulated user was empty, stuck, out of role, or leaked what it had to keep."""
+    """The simulated user was unreachable, empty, stuck, out of role, contradicted a fact, or leaked what is private."""
 
     cause = "user"
 
 
+class UserRaised(UserBroke):
+    """The author's function that plays the user raised, or returned no text: it would do so again."""
+
+
 class JudgeBroke(Invalid):
-    """The judge was empty, cut off or unreachable."""
+    """The judge was empty, cut off, unparsable or unreachable: never a "no"."""
 
     cause = "judge"
 

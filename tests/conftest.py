@@ -27,7 +27,9 @@ pytest_plugins = ["pytester"]
 SHOP = '''
 from sqlalchemy import Column, Connection, Integer, MetaData, Numeric, String, Table, insert, text
 
-from pytest_thinkingbox import Database, Deleted, Environment, Inserted, Limits, SchemaChange, Server, Updated, call
+from pytest_thinkingbox import (
+    Database, Deleted, Environment, Inserted, Limits, SchemaChange, Script, Server, Updated, User, call,
+)
 
 metadata = MetaData()
 orders = Table(

@@ -24,7 +24,8 @@ class ChatModel:
 
     When the endpoint says that it does not know a field that it can do without (`seed`, `parallel_tool_calls`,
     `include`), it is left out from then on; `max_tokens` and `max_completion_tokens` are exchanged; reasoning is not
-    sent back. `refused` names these.
+    sent back. `refused` names these. Of `parameters`, those in `droppable` are left out once the
+    endpoint complains of them in any words.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class ChatModel:
         model: str,
         *,
         parameters: Mapping[str, Any] | None = None,
+        droppable: Collection[str] = (),
         send_seed: bool = True,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
+        self._droppable = frozenset(droppable)
         self.parameters = dict(parameters or {})
         self.refused: set[str] = set()
         self._api = endpoint.api
@@ -129,6 +132,10 @@ class ChatModel:
         """Whether the request will be another one when it is sent again."""
         for name in self._api.droppable:
             if name in sent and reply.refuses_parameter(name):
+                self.refused.add(name)
+                return True
+        for name in self._droppable & sent.keys():
+            if reply.names_parameter(name):
                 self.refused.add(name)
                 return True
         for name, other in self._api.lengths.items():

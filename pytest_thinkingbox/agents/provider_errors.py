@@ -140,11 +140,16 @@ class ErrorReply:
 
     def refuses_parameter(self, name: str) -> bool:
         """The endpoint does not know the request's parameter of this name."""
-        if self.status not in (400, 422) or not (
-            _UNSUPPORTED.search(self.message) or _UNSUPPORTED.search(self.code)
-        ):
+        unsupported = _UNSUPPORTED.search(self.message) or _UNSUPPORTED.search(self.code)
+        return bool(unsupported) and self.names_parameter(name)
+
+    def names_parameter(self, name: str) -> bool:
+        """The endpoint complains of the request's parameter of this name, or of a part of its value."""
+        if self.status not in (400, 422):
             return False
-        return self.param == name or bool(re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self.message))
+        return self.param.partition(".")[0] == name or bool(
+            re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self.message)
+        )
 
     def __str__(self) -> str:
         said = self.message or "no message"

@@ -7,17 +7,22 @@ from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server, ServerContext
 from pytest_thinkingbox.declare.solution import Call, Say, call
 from pytest_thinkingbox.declare.task import Task, task_of
+from pytest_thinkingbox.declare.user import Fact, Player, Script, User
 
 __all__ = [
     "Call",
     "Database",
     "Environment",
+    "Fact",
     "Limits",
+    "Player",
     "Reply",
     "Say",
+    "Script",
     "Server",
     "ServerContext",
     "Task",
+    "User",
     "call",
     "task_of",
 ]

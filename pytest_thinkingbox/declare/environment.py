@@ -14,6 +14,7 @@ from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server
 from pytest_thinkingbox.declare.solution import Call, Say, Solution
 from pytest_thinkingbox.declare.task import Task, attach, tags_of
+from pytest_thinkingbox.declare.user import Player, Script, User
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,7 +74,7 @@ class Environment:
         self,
         prompt: str | Callable[..., str],
         *,
-        user: str | Callable[..., str] | None = None,
+        user: str | Player | Callable[..., str | Player] | None = None,
         start: str | Path | Callable[..., None] | None = None,
         solution: Solution | None = None,
         tags: Sequence[str] = (),
@@ -87,9 +88,10 @@ class Environment:
     ) -> Callable[[F], F]:
         """Declare the decorated test function to be a task of this environment.
 
-        `prompt` is what the user says first; `user` is the simulated user's private context; `start` runs on the
-        seed before the agent does (a callable that takes a connection and parameters, or the path of a `.sql`
-        file); `solution` are the calls that do it right. With `strict=False` changes that the checker did not
+        `prompt` is what the user says first; `user` is who they are and what they hold back (text, or a `User`), a
+        `Script`, or a function that takes `conversation` and plays them itself; `start` runs on the seed before the
+        agent does (a callable that takes a connection and parameters, or the path of a `.sql` file); `solution` are
+        the calls that do it right. With `strict=False` changes that the checker did not
         account for are allowed. `no_change=True` says that nothing observable can show success.
         `allow_truncated=True` lets a `no_change` task pass although a limit cut the agent off. `ahead=False` starts
         the episode after the test's fixtures, alone. `min_pass_rate` is this task's gate, 0 to 1. `http` are replies
@@ -98,8 +100,8 @@ class Environment:
         where = f"{self.name}.task"
         if not callable(prompt):
             text(where, "prompt", prompt)
-        if user is not None and not callable(user):
-            text(where, "user", user)
+        if user is not None and not callable(user) and not isinstance(user, User | Script):
+            user = User(text(where, "user", user))
         if isinstance(start, str):
             start = Path(start)
         if isinstance(start, Path) and not start.is_file():

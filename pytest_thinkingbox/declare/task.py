@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.solution import Solution
+from pytest_thinkingbox.declare.user import Player
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.declare.environment import Environment
@@ -19,13 +20,13 @@ _ATTRIBUTE = "__thinkingbox_task__"
 class Task:
     """A test function's prompt, user, start state, tags and reference solution, as declared.
 
-    `prompt`, `user`, `start` and `solution` may be callables that take the test's parameters by name. `routes` are
-    the replies of the HTTP sink, None without one.
+    `prompt`, `user`, `start` and `solution` may be callables that take the test's parameters by name; a `user` that
+    takes `conversation` too plays the user itself. `routes` are the replies of the HTTP sink, None without one.
     """
 
     environment: Environment
     prompt: str | Callable[..., str]
-    user: str | Callable[..., str] | None
+    user: str | Player | Callable[..., str | Player] | None
     start: Path | Callable[..., None] | None
     solution: Solution | None
     tags: tuple[str, ...]

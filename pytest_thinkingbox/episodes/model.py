@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_thinkingbox.declare import Environment, Limits
+from pytest_thinkingbox.declare import Environment, Limits, Player
 from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.solution import Solution
 from pytest_thinkingbox.errors import Cause
@@ -48,7 +48,7 @@ class EpisodeRequest:
     attempt: int
     environment: Environment
     prompt: str
-    user: str | None
+    user: Player | None
     start: StartState | None
     solution: Solution | None
     parameters: Mapping[str, Any]

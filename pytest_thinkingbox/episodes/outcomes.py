@@ -14,6 +14,7 @@ from pytest_thinkingbox.errors import (
     JudgeBroke,
     ProviderDown,
     UserBroke,
+    UserRaised,
 )
 
 Outcome = Literal["passed", "failed", "invalid"]
@@ -33,6 +34,7 @@ _TABLE: tuple[tuple[type[BaseException], Meaning], ...] = (
     (ConfigurationError, Meaning("unknown", stops=True)),
     (ProviderDown, Meaning("provider", new_episode=True)),
     (InfrastructureDown, Meaning("infrastructure", new_episode=True)),
+    (UserRaised, Meaning("user")),  # the same code would raise again, and the agent be paid again
     (UserBroke, Meaning("user", new_episode=True)),
     # The judge asks its question again by itself; a new episode would pay for the agent twice.
     (JudgeBroke, Meaning("judge")),

@@ -5,7 +5,7 @@ from typing import Protocol
 from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest
 
 
-class User(Protocol):
+class UserSession(Protocol):
     """The other side of a conversation. Sees what was said, never the tools."""
 
     async def reply(self, conversation: Conversation) -> str | None:
@@ -18,7 +18,7 @@ class User(Protocol):
 class Users(Protocol):
     """Makes the user of each attempt; one object per campaign and process."""
 
-    def __call__(self, request: EpisodeRequest, *, seed: int) -> User | None:
+    def __call__(self, request: EpisodeRequest, *, seed: int) -> UserSession | None:
         """The user of this attempt; None when the conversation ends with the agent's first answer."""
 
     async def aclose(self) -> None: ...

@@ -18,6 +18,7 @@ _AS_AGENT = re.compile(
     r"\bas (?:your|an?|the) (?:\w+ ){0,2}(?:assistant|language model|chatbot|support agent)\b"
     r"(?!,? (?:can |could )?you\b)"
     r"|\bI(?:'m| am) (?:your|an?|the) (?:\w+ ){0,2}(?:assistant|language model|chatbot)\b"
+    r"(?! (?:to|manager|director|professor|teacher|editor|coach|cook|buyer|secretary)\b)"
     r"|\bhow (?:can|may) I (?:help|assist) you\b"
     r"|\b(?:anything|something) else I can (?:help|assist|do for you)\b"
     r"|\bI(?:'d| would) be (?:happy|glad) to (?:help|assist) you\b"
@@ -25,6 +26,12 @@ _AS_AGENT = re.compile(
     r"|\bI(?:'ve| have) (?:just |now |already )?(?:cancell?ed|refunded|processed|updated|booked|issued|approved) your\b"
     r"|^\s*(?:assistant|agent|support)\s*:",
     re.IGNORECASE | re.MULTILINE,
+)
+_OUTSIDE = re.compile(
+    r"</?notes>|\bsimulated user\b|\b(?:these|my|the) (?:private )?notes (?:are private|that I (?:have|must))"
+    r"|\bI(?:'m| am) (?:only |just )?(?:playing|simulating|role-?playing|pretending to be) (?:a|the|your) "
+    r"(?:user|person|customer|client|guest)\b|\b(?:stay|remain)(?:ing)? in character\b|\bout of character\b",
+    re.IGNORECASE,
 )
 _FAREWELL = re.compile(
     r"\b(?:good ?bye|bye|thanks?|thank you|thx|cheers|farewell|take care|see you|so long"
@@ -48,6 +55,12 @@ def out_of_role(text: str) -> str | None:
     """The words that only the assistant would say, None when there are none."""
     found = _MARKUP.search(text) or _AS_AGENT.search(text)
     return found.group().strip() if found else None
+
+
+def outside(text: str) -> str | None:
+    """The words that speak of the role and its notes instead of playing it, None when there are none."""
+    found = _OUTSIDE.search(text)
+    return found.group() if found else None
 
 
 def goodbye(text: str, heard: str) -> bool:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pytest_thinkingbox.agents.base import Stop
 from pytest_thinkingbox.agents.chat import ChatModel
-from pytest_thinkingbox.agents.endpoint import Endpoint
 from pytest_thinkingbox.agents.wire import Answer, Transcript
-from pytest_thinkingbox.declare import Limits
-from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest, Usage
-from pytest_thinkingbox.errors import UserBroke
-from pytest_thinkingbox.people.roles import echoes, goodbye, out_of_role, spoken, stuck
+from pytest_thinkingbox.declare import Limits, User
+from pytest_thinkingbox.episodes.model import Conversation, Usage
+from pytest_thinkingbox.errors import ConfigurationError, ProviderDown, UserBroke
+from pytest_thinkingbox.people.facts import contradiction
+from pytest_thinkingbox.people.models import named
+from pytest_thinkingbox.people.roles import echoes, goodbye, out_of_role, outside, spoken, stuck
+from pytest_thinkingbox.people.scripted import Turns, spoken_messages
+from pytest_thinkingbox.people.words import says
 
-END = "[[END]]"
-"""What the user says once it is served, and nothing else with it."""
-
-PROMPT = f"""\
+PROMPT = """\
 You play a person who is writing to an assistant. These notes are all that you know, and they are private:
 
 <notes>
-{{context}}
+{notes}
 </notes>
 
 How you write:
@@ -31,8 +32,10 @@ How you write:
 directions, nothing about notes or roles.
 - You are the person, never the assistant: you look nothing up, you use no tools, you offer no help.
 - An assistant that says goodbye has not served you yet. While something you came for is open, ask for it.
-- Once everything you came for is done, or was refused for good, write {END} and nothing else.
+- Once everything you came for is done, or was refused for good, write {end} and nothing else.
 """
+"""What the model that plays the user is told; a user without private fields and facts has only its context as notes."""
+
 _OPENING = (
     "(You are connected to the assistant.)"  # most chat templates want somebody to speak before the person
 )
@@ -42,17 +45,20 @@ _REPEATS = 3
 
 
 class LlmUser:
-    """The user of one attempt. `context` is what only the user knows; the agent is never shown it.
+    """The user of one attempt. What `user` holds only the user knows; the agent is never shown it.
 
     Sees what was said, without tools and instructions. `limits.user_turns` counts its replies after the prompt.
     """
 
-    def __init__(self, chat: ChatModel, *, context: str, limits: Limits, seed: int) -> None:
+    def __init__(self, chat: ChatModel, user: User, *, prompt: str, limits: Limits, seed: int) -> None:
         self._chat = chat
-        self._system = {"role": "system", "content": PROMPT.format(context=context.strip())}
-        self._limits = limits
+        self._user = user
+        self._system = {"role": "system", "content": system_prompt(user)}
+        self._markers = re.compile("|".join(re.escape(one) for one in user.end_markers), re.IGNORECASE)
+        self._turns = Turns(limits)
         self._seed = seed
         self._requests = 0
+        self._prompt = prompt
         self._said: list[str] = []
         self._heard: list[str] = []
         self._goodbyes = 0
@@ -61,20 +67,20 @@ class LlmUser:
     async def reply(self, conversation: Conversation) -> str | None:
         """The next message, None when the user is done.
 
-        Raises UserBroke with what was said when the model falls silent, gets stuck or leaves its role, and Stop when
-        the user would go on after `limits.user_turns` replies.
+        Raises UserBroke with what was said when the model cannot be reached, falls silent, gets stuck, leaves its
+        role, contradicts a fact or says what is private, and Stop when the user would go on after
+        `limits.user_turns` replies.
         """
         self._heard.append(conversation.response)
         text = await self._speak(conversation)
-        words = text.replace(END, "").strip()
-        if END in text:
+        words = self._markers.sub("", text).strip()
+        if words != text.strip():
             # With words beside it the marker may have come too early: they are delivered, once.
-            if not words or self._ending:
+            if not any(char.isalnum() for char in words) or self._ending:
                 return None
             self._ending = True
         self._check(words)
-        if len(self._said) >= self._limits.user_turns:
-            raise Stop("user_turn_limit", f"the user replied {len(self._said)} times and was not done")
+        self._turns.take()
         self._said.append(words)
         return words
 
@@ -91,6 +97,10 @@ class LlmUser:
         self._requests += 1
         try:
             answer = await self._chat.complete(transcript, seed=(self._seed + self._requests) % 2**31)
+        except ConfigurationError as error:
+            raise named("user", error) from None
+        except ProviderDown as down:
+            raise UserBroke(f"the model that plays the user is down: {down}") from None
         except Stop as stop:
             raise UserBroke(f"the simulated user could not reply ({stop.reason}): {stop.detail}") from None
         tokens = answer.tokens
@@ -113,9 +123,13 @@ class LlmUser:
         return text
 
     def _check(self, words: str) -> None:
+        self._check_secrets(words)
         evidence = out_of_role(words)
         if evidence is not None:
             raise UserBroke(f"the simulated user speaks as the agent ({evidence!r}): {words!r}")
+        evidence = outside(words)
+        if evidence is not None:
+            raise UserBroke(f"the simulated user steps out of its role ({evidence!r}): {words!r}")
         if echoes(words, self._heard[-1]):
             raise UserBroke(f"the simulated user repeats what the agent said: {words!r}")
         self._goodbyes = self._goodbyes + 1 if goodbye(words, self._heard[-1]) else 0
@@ -126,44 +140,36 @@ class LlmUser:
         if len(last) == _REPEATS and stuck(last, self._heard[-_REPEATS:]):
             raise UserBroke(f"the simulated user is stuck, it said {_REPEATS} times: {words!r}")
 
+    def _check_secrets(self, words: str) -> None:
+        user = self._user
+        told = "\n".join(
+            [self._prompt, *self._heard]
+        )  # what was said to the user is no secret between the two
+        for name, value in user.private.items():
+            if says(value, words) and not says(value, told):
+                raise UserBroke(f"the simulated user leaks its private field {name!r}: {words!r}")
+        notes = [user.context, self._prompt, *user.private.values()]
+        for name, fact in user.checked.items():
+            others = [one.value for other, one in user.checked.items() if other != name]
+            found = contradiction(name, fact, words, heard=self._heard, known="\n".join(notes + others))
+            if found is not None:
+                raise UserBroke(
+                    f"the simulated user contradicts its field {name!r} ({fact.value!r}) with {found!r}: {words!r}"
+                )
 
-class LlmUsers:
-    """Makes the users of a campaign: tasks without a `user` have none.
 
-    Without a `model` and `base_url` of their own they are asked where the agent is. Call `aclose` at the end.
-    """
-
-    def __init__(
-        self,
-        agent: ChatModel | None,
-        *,
-        model: str | None = None,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        concurrency: int = 8,
-    ) -> None:
-        if agent is None and (model is None or base_url is None):
-            raise ValueError(
-                "users without an agent that has a model need a model and a base_url of their own"
-            )
-        self._own: Endpoint | None = None
-        if base_url is not None:
-            self._own = Endpoint(base_url, api_key=api_key, concurrency=concurrency)
-        endpoint = self._own or (agent.endpoint if agent else None)
-        name = model or (agent.model if agent else None)
-        assert endpoint is not None
-        assert name is not None
-        self.chat = ChatModel(endpoint, name, parameters=parameters)
-
-    def __call__(self, request: EpisodeRequest, *, seed: int) -> LlmUser | None:
-        if request.user is None:
-            return None
-        return LlmUser(self.chat, context=request.user, limits=request.limits, seed=seed)
-
-    async def aclose(self) -> None:
-        if self._own is not None:
-            await self._own.aclose()
+def system_prompt(user: User) -> str:
+    """What the model is told: the user's notes, and how to play."""
+    notes = [user.context.strip()]
+    if user.facts:
+        notes.append("These are facts. Whoever asks gets exactly these:")
+        notes += [f"- {name}: {fact.value}" for name, fact in user.checked.items()]
+    if user.private:
+        notes.append(
+            "You know these, but you never say them, whoever asks and whatever for. Say that you will not:"
+        )
+        notes += [f"- {name}: {value}" for name, value in user.private.items()]
+    return PROMPT.format(notes="\n".join(notes), end=user.end_markers[0])
 
 
 def _seen_by_user(system: Mapping[str, Any], conversation: Conversation) -> Transcript:
@@ -171,11 +177,9 @@ def _seen_by_user(system: Mapping[str, Any], conversation: Conversation) -> Tran
     transcript = Transcript()
     transcript.append(system)
     transcript.append({"role": "user", "content": _OPENING})
-    for message in conversation.messages:
-        text = message.get("content")
-        match message["role"]:
-            case "user":
-                transcript.append({"role": "assistant", "content": text})
-            case "assistant" if not (message.get("tool_calls") or message.get("function_call")):
-                transcript.append({"role": "user", "content": text or _SILENCE})
+    for message in spoken_messages(conversation):
+        if message["role"] == "user":
+            transcript.append({"role": "assistant", "content": message["content"]})
+        else:
+            transcript.append({"role": "user", "content": message["content"] or _SILENCE})
     return transcript

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     import unittest
 
     from pytest_thinkingbox.declare.task import Task
+    from pytest_thinkingbox.declare.user import Player, UserFunction
 
 ATTEMPT_ARGUMENT = "_thinkingbox_attempt"
-OUR_FIXTURES = (ATTEMPT_ARGUMENT, "attempt", "changes", "outbox")
+OUR_FIXTURES = (ATTEMPT_ARGUMENT, "attempt", "changes", "outbox", "judge")
 _REPEATERS = ("flaky",)  # pytest-rerunfailures, flaky and pytest-retry all use this marker
 
 
@@ -32,7 +34,7 @@ class Plan:
     requested: int
     parameters: Mapping[str, Any]
     prompt: str
-    user: str | None
+    user: Player | None
     function: Callable[..., Any]
 
 
@@ -146,14 +148,15 @@ def _plan(item: pytest.Function) -> None:
         item.add_marker(
             pytest.mark.skip(reason="nobody is to act: name a model (--tb-model) or an agent (--tb-agent)")
         )
+    prompt = _text(item, "prompt", task.prompt, parameters)
     item.stash[plan_key] = Plan(
         task=task,
         task_id=_task_id(item, number, requested),
         attempt=number,
         requested=requested,
         parameters=parameters,
-        prompt=_text(item, "prompt", task.prompt, parameters),
-        user=None if task.user is None else _text(item, "user", task.user, parameters),
+        prompt=prompt,
+        user=None if task.user is None else _user(item, task.user, parameters, prompt=prompt),
         function=item.function,
     )
     if item.get_closest_marker("thinkingbox") is None:
@@ -186,11 +189,57 @@ def _text(
     return text
 
 
+def _user(item: pytest.Function, value: Any, parameters: Mapping[str, Any], *, prompt: str) -> Player:
+    from pytest_thinkingbox.declare.user import Script, User, plays_itself
+    from pytest_thinkingbox.people.words import says
+
+    if callable(value):
+        if plays_itself(value):
+            return _bound(item, value, parameters)
+        value = call_with_parameters(value, parameters, where=f"{item.nodeid}: user")
+        if isinstance(value, str) and value.strip():
+            value = User(value)
+        if not isinstance(value, User | Script):
+            raise pytest.Collector.CollectError(
+                f"{item.nodeid}: user() returned {value!r}, not a non-empty string, a User or a Script"
+            )
+    if isinstance(value, User):
+        for name, secret in value.private.items():
+            if says(secret, prompt):
+                raise pytest.Collector.CollectError(
+                    f"{item.nodeid}: the prompt says {secret!r}, which the user must never say: private[{name!r}]"
+                )
+    return cast("Player", value)
+
+
+def _bound(
+    item: pytest.Function, function: Callable[..., Any], parameters: Mapping[str, Any]
+) -> UserFunction:
+    """The function that plays the user, with those of the test's parameters that it names."""
+    if "conversation" in parameters:
+        raise pytest.Collector.CollectError(
+            f"{item.nodeid}: the function of user= takes `conversation`, which the test has a parameter of: rename that"
+        )
+    named = _parameters_of(function, parameters, where=f"{item.nodeid}: user", given=("conversation",))
+    return partial(function, **named)
+
+
 def call_with_parameters(function: Callable[..., Any], parameters: Mapping[str, Any], *, where: str) -> Any:
     """Call it with those of the test's parameters that it names."""
+    named = _parameters_of(function, parameters, where=where)
+    try:
+        return function(**named)
+    except Exception as error:
+        raise pytest.Collector.CollectError(f"{where} raised {type(error).__name__}: {error}") from error
+
+
+def _parameters_of(
+    function: Callable[..., Any], parameters: Mapping[str, Any], *, where: str, given: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Those of the test's parameters that it names; `given` is what it gets beside them."""
     wanted = inspect.signature(function).parameters
     missing = [
-        name for name, one in wanted.items() if one.default is one.empty and name not in parameters
+        name for name, one in wanted.items() if one.default is one.empty and name not in (*parameters, *given)
         and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
     ]  # fmt: skip
     if missing:
@@ -199,7 +248,4 @@ def call_with_parameters(function: Callable[..., Any], parameters: Mapping[str, 
             f"{where} takes {', '.join(missing)}, which the test has no parameter for (it has: {known})"
         )
     takes_all = any(one.kind is one.VAR_KEYWORD for one in wanted.values())
-    try:
-        return function(**{name: value for name, value in parameters.items() if takes_all or name in wanted})
-    except Exception as error:
-        raise pytest.Collector.CollectError(f"{where} raised {type(error).__name__}: {error}") from error
+    return {name: value for name, value in parameters.items() if takes_all or name in wanted}

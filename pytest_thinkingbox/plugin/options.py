@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.declare.user import Player
     from pytest_thinkingbox.proof.model import Plan
     from pytest_thinkingbox.records.model import Purpose
     from pytest_thinkingbox.stats.prices import Prices
@@ -30,6 +31,9 @@ class Options:
     temperature: float | None
     extra_body: Mapping[str, Any]
     user_model: str | None
+    user_base_url: str | None
+    judge_model: str | None
+    judge_base_url: str | None
     backend: str
     concurrency: int
     retry_invalid: int
@@ -43,10 +47,13 @@ class Options:
     proof: Plan | None = None
     """What to play instead of an agent, when this run is a part of a proof."""
 
-    @property
-    def plays_users(self) -> bool:
-        """Whether a model plays the users of tasks that have one."""
-        return self.user_model is not None or self.agent in _MODEL_AGENTS
+    def plays(self, user: Player | None) -> bool:
+        """Whether somebody plays this user: a model where it takes one. To those in `_DEAF` nobody talks."""
+        if user is None or self.agent is None or self.agent.partition(":")[0] in _DEAF:
+            return False
+        from pytest_thinkingbox.declare.user import User
+
+        return not isinstance(user, User) or self.user_model is not None or self.agent in _MODEL_AGENTS
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -57,6 +64,7 @@ class Options:
 
 _MODEL_AGENTS = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 """The agents that are a model, and the variable that names its endpoint."""
+_DEAF = ("solution", "none", "mutant", "proof")
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -144,7 +152,15 @@ _SETTINGS = (
              help="Further fields of every request of the model that acts, as its API names them, for example "
                   "'{\"top_p\": 0.9, \"max_completion_tokens\": 4000}'."),
     _Setting(name="user_model", parse=str, expected="a model", default=None, metavar="MODEL",
-             help="The model that plays the user, at the same endpoint (default: the model that acts)."),
+             help="The model that plays the user (default: the model that acts)."),
+    _Setting(name="user_base_url", parse=str, expected="a URL", default=None, metavar="URL",
+             help="The endpoint of the model that plays the user (default: THINKINGBOX_USER_BASE_URL, else the "
+                  "agent's). The key comes from THINKINGBOX_USER_API_KEY, else OPENAI_API_KEY."),
+    _Setting(name="judge_model", parse=str, expected="a model", default=None, metavar="MODEL",
+             help="The model that answers the questions of checkers (judge.yes)."),
+    _Setting(name="judge_base_url", parse=str, expected="a URL", default=None, metavar="URL",
+             help="The endpoint of the judge (default: THINKINGBOX_JUDGE_BASE_URL, else the agent's). The key comes "
+                  "from THINKINGBOX_JUDGE_API_KEY, else OPENAI_API_KEY."),
     _Setting(name="backend", parse=str, expected="sqlite", default="sqlite", metavar="BACKEND",
              help="Where the databases live: sqlite (embedded, the default)."),
     _Setting(name="concurrency", parse=_whole(1), expected="a whole number from 1", default=8, metavar="N",
@@ -229,6 +245,9 @@ def resolve(config: pytest.Config) -> Options:
         temperature=values["temperature"],
         extra_body=values["extra_body"],
         user_model=values["user_model"] or None,
+        user_base_url=values["user_base_url"] or os.environ.get("THINKINGBOX_USER_BASE_URL") or None,
+        judge_model=values["judge_model"] or None,
+        judge_base_url=values["judge_base_url"] or os.environ.get("THINKINGBOX_JUDGE_BASE_URL") or None,
         backend=values["backend"],
         concurrency=values["concurrency"],
         retry_invalid=values["retry_invalid"],

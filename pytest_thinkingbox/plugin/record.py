@@ -6,13 +6,13 @@ import inspect
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from pytest_thinkingbox.declare import Environment
+from pytest_thinkingbox.declare import Environment, Player, Script, User
 from pytest_thinkingbox.episodes.model import Episode
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
@@ -98,11 +98,25 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
     task = plan.task
     rules = (task.strict, task.no_change, task.allow_truncated, *_rules(task.environment))
     return Hashes(
-        prompt=_digest(plan.prompt, plan.user or "", repr(task.limits), repr(task.routes)),
+        prompt=_digest(plan.prompt, _user(plan.user), repr(task.limits), repr(task.routes)),
         environment=environment_hash(task.environment),
         seed=None if seed is None else _start(plan, seed),
         checker=_digest(_source(plan.function), repr(rules)),
     )
+
+
+def _user(user: Player | None) -> str:
+    """What the user depends on. One that is notes and nothing else is hashed as these."""
+    match user:
+        case None:
+            return ""
+        case User() if user == User(user.context):
+            return user.context
+        case User() | Script():
+            return repr(user)
+        case partial():
+            return _digest(_source(user.func), _stable(user.keywords))
+    return _source(user)
 
 
 @cache

@@ -24,7 +24,7 @@ def request_of(plan: Plan, options: Options, *, campaign: str) -> EpisodeRequest
         attempt=plan.attempt,
         environment=task.environment,
         prompt=plan.prompt,
-        user=plan.user if options.plays_users else None,
+        user=plan.user if options.plays(plan.user) else None,
         start=start,
         solution=task.solution,
         parameters=plan.parameters,

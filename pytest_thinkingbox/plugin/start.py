@@ -15,7 +15,8 @@ from pytest_thinkingbox.agents import make_agent
 from pytest_thinkingbox.backends import make_backend
 from pytest_thinkingbox.episodes.pool import EpisodePool
 from pytest_thinkingbox.episodes.run import World
-from pytest_thinkingbox.people import make_users
+from pytest_thinkingbox.people.models import Settings, key_variable, make_model
+from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
@@ -40,7 +41,6 @@ def make_runner(session: pytest.Session) -> Runner:
     path = options.directory / name
     concurrency = share(options.concurrency, config)
     _allow_open_files(WINDOW * concurrency)
-    keys = [os.environ.get(name) for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")]
 
     def make_world() -> World:
         assert options.agent is not None
@@ -62,8 +62,17 @@ def make_runner(session: pytest.Session) -> Runner:
         return World(
             backend=backend,
             agent=agent,
-            users=make_users(
-                agent, model=options.user_model, base_url=options.base_url, concurrency=concurrency
+            users=CampaignUsers(
+                make_model(
+                    Settings(
+                        role="user",
+                        model=options.user_model,
+                        base_url=options.user_base_url,
+                        agent_base_url=options.base_url,
+                        concurrency=concurrency,
+                    ),
+                    agent,
+                )
             ),
             audit=options.audit,
         )
@@ -73,7 +82,7 @@ def make_runner(session: pytest.Session) -> Runner:
         session=session,
         options=options,
         campaign=name,
-        folder=_open_folder(path, session, options, Redactor(secrets=[key for key in keys if key])),
+        folder=_open_folder(path, session, options, Redactor(secrets=_keys())),
         stop=stop,
         pool=EpisodePool(
             make_world=make_world,
@@ -84,6 +93,11 @@ def make_runner(session: pytest.Session) -> Runner:
     )
     config.stash[runner_key] = runner
     return runner
+
+
+def _keys() -> list[str]:
+    names = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", key_variable("user"), key_variable("judge"))
+    return [os.environ[name] for name in names if os.environ.get(name)]
 
 
 def _allow_open_files(attempts: int) -> None:
@@ -131,6 +145,9 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
             "temperature": options.temperature,
             "extra_body": dict(options.extra_body),
             "user_model": options.user_model,
+            "user_base_url": options.user_base_url,
+            "judge_model": options.judge_model,
+            "judge_base_url": options.judge_base_url,
             "concurrency": options.concurrency,
             "retry_invalid": options.retry_invalid,
             "timeout": options.timeout,

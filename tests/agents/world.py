@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_thinkingbox.agents.base import Agent, AgentTask, ToolOutput, ToolSpec
-from pytest_thinkingbox.declare import Database, Environment, Limits
+from pytest_thinkingbox.declare import Database, Environment, Limits, User
 from pytest_thinkingbox.episodes.clock import AgentClock
 from pytest_thinkingbox.episodes.model import Conversation, EpisodeRequest, ToolCall
 
@@ -42,7 +42,7 @@ class Play:
             attempt=3,
             environment=environment,
             prompt="Book a room.",
-            user=user,
+            user=None if user is None else User(user),
             start=None,
             solution=None,
             parameters={},

@@ -1,72 +1,15 @@
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from pytest_thinkingbox.agents.base import Stop
-from pytest_thinkingbox.agents.chat import ChatModel
-from pytest_thinkingbox.agents.endpoint import Endpoint
-from pytest_thinkingbox.agents.openai import OpenAIAgent
-from pytest_thinkingbox.declare import Limits
-from pytest_thinkingbox.episodes.model import Conversation, Usage
-from pytest_thinkingbox.errors import ConfigurationError, ProviderDown, UserBroke
-from pytest_thinkingbox.people.user import END, LlmUser, LlmUsers
+from pytest_thinkingbox.declare import User
+from pytest_thinkingbox.declare.user import END
+from pytest_thinkingbox.episodes.model import Usage
+from pytest_thinkingbox.errors import ConfigurationError, UserBroke
 from tests.agents.shapes import reply
-from tests.agents.world import Play
+from tests.people.talk import CONTEXT, Talk, broken
 from tests.support.stub_endpoint import Reply, StubEndpoint, answer, calls, fails, says
-
-CONTEXT = (
-    "You are Dana Ortiz. Your booking is 1042. You have not asked your manager yet; say so only when asked."
-)
-
-
-class Talk:
-    """A conversation of a simulated user with an agent that says given texts."""
-
-    def __init__(self, *, user_turns: int = 12) -> None:
-        self.conversation = Conversation(
-            messages=[
-                {"role": "system", "content": "The agent's own instructions."},
-                {"role": "user", "content": "The cheaper room, please."},
-            ]
-        )
-        self.limits = Limits(user_turns=user_turns)
-
-    def agent_says(self, text: str) -> None:
-        self.conversation.messages.append({"role": "assistant", "content": text})
-        self.conversation.response = text
-
-    def run(self, stub: StubEndpoint, texts: Sequence[str]) -> list[str | None]:
-        """The user's replies to the agent's texts, in order, up to the end."""
-
-        async def play() -> list[str | None]:
-            endpoint = Endpoint(stub.url, backoff=0.001, retries=1)
-            user = LlmUser(ChatModel(endpoint, "m"), context=CONTEXT, limits=self.limits, seed=5)
-            replies: list[str | None] = []
-            try:
-                for text in texts:
-                    self.agent_says(text)
-                    replied = await user.reply(self.conversation)
-                    replies.append(replied)
-                    if replied is None:
-                        break
-                    self.conversation.messages.append({"role": "user", "content": replied})
-            finally:
-                await endpoint.aclose()
-            return replies
-
-        return asyncio.run(play())
-
-
-def broken(script: Sequence[Reply], texts: Sequence[str], **options: Any) -> str:
-    """How the user broke."""
-    with StubEndpoint(script) as stub, pytest.raises(UserBroke) as caught:
-        Talk(**options).run(stub, texts)
-    return str(caught.value)
-
 
 # --- what it sees and says ---
 
@@ -135,6 +78,35 @@ def test_one_empty_reply_is_asked_for_again() -> None:
     with StubEndpoint([says(""), says("1042")]) as stub:
         assert Talk().run(stub, ["Which booking?"]) == ["1042"]
     assert stub.received[0].json["seed"] != stub.received[1].json["seed"]
+
+
+def test_end_markers_are_the_authors_in_any_case() -> None:
+    user = User(CONTEXT, end_markers=["###STOP###", "<done>"])
+    for marker in ("###STOP###", "<DONE>", "**###stop###**"):
+        with StubEndpoint([says("1042"), says(marker)]) as stub:
+            assert Talk(user).run(stub, ["Which booking?", "It is changed."]) == ["1042", None]
+    assert "write ###STOP### and nothing else" in stub.received[0].messages[0]["content"]
+    assert END not in stub.received[0].messages[0]["content"]
+
+
+def test_an_agent_that_says_goodbye_does_not_end_a_user_that_is_not_served() -> None:
+    with StubEndpoint([says("But the room is still the same."), says(END)]) as stub:
+        assert Talk().run(stub, ["Goodbye and have a nice day!", "Now it is changed. Goodbye!"]) == [
+            "But the room is still the same.",
+            None,
+        ]
+
+
+def test_the_notes_hold_the_facts_and_what_is_private() -> None:
+    user = User("You are Dana.", private={"pin": "4711"}, facts={"booking": "1042"})
+    with StubEndpoint([says(END)]) as stub:
+        Talk(user).run(stub, ["Which booking?"])
+    told = stub.received[0].messages[0]["content"]
+    notes = told[told.index("<notes>") : told.index("</notes>")]
+    assert "You are Dana." in notes
+    assert "- booking: 1042" in notes
+    assert "never say them" in notes
+    assert "- pin: 4711" in notes
 
 
 # --- limits ---
@@ -232,76 +204,13 @@ def test_what_stops_an_agent_is_not_the_agents_when_the_user_meets_it(case: str,
     assert said.startswith(f"the simulated user could not reply ({reason}): ")
 
 
-def test_an_endpoint_that_is_down_is_the_providers() -> None:
-    with StubEndpoint(lambda _: fails(503)) as stub, pytest.raises(ProviderDown):
+def test_an_endpoint_that_is_down_is_the_users() -> None:
+    with StubEndpoint(lambda _: fails(503)) as stub, pytest.raises(UserBroke) as caught:
         Talk().run(stub, ["Which booking?"])
+    assert str(caught.value).startswith("the model that plays the user is down: ")
+    assert "failed 2 times" in str(caught.value)
 
 
 def test_a_model_that_does_not_exist_is_a_configuration_error() -> None:
     with StubEndpoint([reply("openai/unknown_model")]) as stub, pytest.raises(ConfigurationError):
         Talk().run(stub, ["Which booking?"])
-
-
-# --- where users are asked ---
-
-
-def test_users_are_asked_where_the_agent_is_unless_they_have_their_own() -> None:
-    agent = OpenAIAgent("m", base_url="http://127.0.0.1:1/v1")
-    same = LlmUsers(agent.chat)
-    assert (same.chat.endpoint, same.chat.model) == (agent.endpoint, "m")
-    model = LlmUsers(agent.chat, model="u")
-    assert (model.chat.endpoint, model.chat.model) == (agent.endpoint, "u")
-    own = LlmUsers(agent.chat, base_url="http://127.0.0.1:2/v1")
-    assert (own.chat.endpoint.url, own.chat.model) == ("http://127.0.0.1:2/v1/chat/completions", "m")
-    alone = LlmUsers(None, model="u", base_url="http://127.0.0.1:2/v1")
-    assert alone.chat.model == "u"
-    with pytest.raises(ValueError, match="need a model and a base_url"):
-        LlmUsers(None, model="u")
-
-
-def test_a_task_without_a_user_has_none() -> None:
-    users = LlmUsers(None, model="u", base_url="http://127.0.0.1:2/v1")
-    assert users(Play().request, seed=1) is None
-    assert isinstance(users(Play(user="You are Dana.").request, seed=1), LlmUser)
-
-
-def test_agent_and_user_talk_through_one_endpoint_and_the_agent_never_sees_the_context() -> None:
-    play = Play(user=CONTEXT)
-    spoken = {
-        "agent": [says("For whom?"), calls(("book", {"guest": "Dana"})), says("Booked.")],
-        "user": [says("For me, Dana."), says(END)],
-    }
-
-    def script(received: Any) -> Reply:
-        return spoken["user" if CONTEXT in received.messages[0]["content"] else "agent"].pop(0)
-
-    async def episode(stub: StubEndpoint) -> None:
-        agent = OpenAIAgent("m", base_url=stub.url)
-        users = LlmUsers(agent.chat)
-        user = users(play.request, seed=3)
-        assert user is not None
-        conversation = play.conversation
-        async with agent.open(play.task, play.request) as session:
-            message: str | None = play.task.prompt
-            while message is not None:
-                conversation.response = await session.reply(message)
-                message = await user.reply(conversation)
-        await users.aclose()
-        await agent.aclose()
-
-    with StubEndpoint(script) as stub:
-        asyncio.run(episode(stub))
-    assert [(one["role"], one["content"]) for one in play.conversation.messages] == [
-        ("system", "Be kind."),
-        ("user", "Book a room."),
-        ("assistant", "For whom?"),
-        ("user", "For me, Dana."),
-        ("assistant", None),
-        ("tool", "booked for Dana"),
-        ("assistant", "Booked."),
-    ]
-    agents = [one for one in stub.received if "tools" in one.json]
-    assert len(agents) == 3
-    assert all(CONTEXT.encode() not in one.body for one in agents)
-    assert play.conversation.usage["agent"].requests == 3
-    assert play.conversation.usage["user"].requests == 2
