@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
+from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.state.model import Rules, StateDiff
 
 if TYPE_CHECKING:
@@ -31,6 +33,13 @@ class Lease(Protocol):
     def read_changes(self, *, audit: bool) -> StateDiff:
         """Net changes against seed + start, in one snapshot. With `audit` by full comparison as well; a difference
         between the two raises AuditMismatch."""
+
+    def rebuild(self, diff: StateDiff) -> None:
+        """Make the state after these changes, as a record has them, instead of letting an agent act; before the cut.
+        Raises NotInRecord when that is not possible."""
+
+    def keep(self, path: Path) -> Path:
+        """Save the final state where it outlives the lease; `path` has no suffix yet. What was written."""
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Rows of the final state as Python values; `where` compares as `state.values.equal` does. Raises
@@ -65,6 +74,10 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Remove everything that this object made. Safe to call twice."""
+
+
+class NotInRecord(ThinkingboxError):
+    """A record does not hold enough to make the final state of its attempt again."""
 
 
 class AuditMismatch(Exception):

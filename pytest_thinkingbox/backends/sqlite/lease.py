@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -28,6 +29,7 @@ from pytest_thinkingbox.backends.sqlite.lane import LANE
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile
 from pytest_thinkingbox.backends.sqlite.quick import PageCandidates, join_candidates
 from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
+from pytest_thinkingbox.backends.sqlite.rebuild import rebuild
 from pytest_thinkingbox.backends.sqlite.rows import read_rows
 from pytest_thinkingbox.backends.sqlite.template import Template
 from pytest_thinkingbox.errors import InfrastructureDown
@@ -163,6 +165,27 @@ class SqliteLease:
 
     def _full(self, judge: sqlite3.Connection) -> StateDiff:
         return read_diff(judge, self.template.catalog, full_candidates)
+
+    def rebuild(self, diff: StateDiff) -> None:
+        with LANE.turn(), self._lock:
+            rebuild(self._file.path, self.template.catalog, self.template.metadata, diff)
+
+    def keep(self, path: Path) -> Path:
+        """A copy of the file, with the suffix `.sqlite`."""
+        kept = path.with_name(f"{path.name}.sqlite")
+        kept.unlink(missing_ok=True)
+        with LANE.turn(), self._lock:
+            self._reader()
+            # Not from the judge, which is in a transaction: SQLite would be busy for ever.
+            source = sqlite3.connect(f"{self._file.path.as_uri()}?mode=ro", uri=True)
+            target = sqlite3.connect(kept)
+            try:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                target.close()
+                source.close()
+        return kept
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Rows of the final state, decoded; `where` compares as `state.values` does."""

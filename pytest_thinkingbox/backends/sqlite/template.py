@@ -35,6 +35,8 @@ class Template:
             bookkeeping=frozenset(environment.database.bookkeeping),
         )
         check_rules(self.rules)
+        schema = environment.database.schema
+        self.metadata = None if isinstance(schema, Path) or callable(schema) else schema
         self.before = ReadOnlyEngine(self.uri)
         self.users = 0
         self._map: PageMap | None = None
