@@ -18,6 +18,11 @@ def _cases(provider: str) -> dict[str, Any]:
     return cases
 
 
+def names(provider: str) -> list[str]:
+    """The cases of one file."""
+    return list(_cases(provider))
+
+
 def shape(case: str) -> dict[str, Any]:
     """`"openai/text"`: its `status` and `body`, maybe `headers`."""
     provider, name = case.split("/")
