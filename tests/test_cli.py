@@ -87,3 +87,20 @@ def test_help_loads_nothing_heavy() -> None:
     code = "import sys, pytest_thinkingbox.cli; print({'pydantic', 'scipy', 'pytest'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
+
+
+def test_a_report_becomes_one_file(campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    file = campaign.path / "report.html"
+    assert main(["report", str(campaign.path), "--format", "html", "-o", str(file)]) == 0
+    assert capsys.readouterr().out == f"written: {file}\n"
+    assert file.read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_behind(
+    campaign: CampaignFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(campaign.path.iterdir())
+    target = campaign.path / "not there" / "report.html"
+    assert main(["report", str(campaign.path), "--format=html", "-o", str(target)]) == 2
+    assert "not there" in capsys.readouterr().err
+    assert sorted(campaign.path.iterdir()) == before

@@ -58,3 +58,24 @@ def has_color(wanted: str) -> bool:
     if wanted != "auto":
         return wanted == "yes"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def write_parts(parts: Iterable[str], path: Path | None) -> int:
+    """Write text as UTF-8 to a file, whole or not at all, or to standard output; the exit status."""
+    if path is None:
+        try:
+            for part in parts:
+                sys.stdout.buffer.write(part.encode("utf-8"))
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # `| head` has seen enough
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the interpreter flushes it at exit
+        return 0
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(parts)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    print(f"written: {path}")
+    return 0

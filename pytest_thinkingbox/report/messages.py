@@ -33,17 +33,24 @@ def _part(part: Any) -> str:
     return json.dumps(part, ensure_ascii=False)
 
 
-def said_calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, str, Mapping[str, Any] | str]]:
-    """Id, name and arguments of the calls in a message; arguments that are no JSON object stay text."""
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
+def said_calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, Mapping[str, Any] | str]]:
+    """Id, name and arguments of the calls in a message; arguments that are no JSON object stay text.
+
+    An agent of the user's own may have written anything there: what is no call is given back as its text.
+    """
+    calls = message.get("tool_calls") or ()
+    for call in calls if isinstance(calls, list | tuple) else (calls,):
+        if not isinstance(call, dict) or not isinstance(function := call.get("function") or {}, dict):
+            yield None, "?", content_text(call)
+            continue
         arguments = function.get("arguments", "")
         try:
             parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
         except (ValueError, RecursionError):
             parsed = None
+        call_id = call.get("id")
         yield (
-            call.get("id"),
+            call_id if isinstance(call_id, str) else None,
             str(function.get("name", "?")),
             parsed if isinstance(parsed, dict) else str(arguments),
         )
@@ -51,5 +58,5 @@ def said_calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, str, Mapping[s
 
 def unsaid_calls(record: AttemptRecord) -> list[ToolCallRecord]:
     """Calls that the messages do not show: those of an agent that talks to the tools by itself."""
-    said = {call.get("id") for message in record.messages for call in message.get("tool_calls") or ()}
+    said = {call_id for message in record.messages for call_id, _, _ in said_calls(message)}
     return [call for call in record.tool_calls if call.id not in said]

@@ -20,6 +20,7 @@ from pytest_thinkingbox.report.words import (
     span,
     tasks_with,
     valid,
+    without_no_change,
 )
 from pytest_thinkingbox.stats.cost import cost_of, models_of, stored_prices
 from pytest_thinkingbox.stats.counts import TaskCounts
@@ -157,16 +158,8 @@ def _observed(page: _Page, tasks: Sequence[TaskCounts]) -> None:
 
 
 def _no_change(page: _Page, tasks: Sequence[TaskCounts]) -> None:
-    apart = [task for task in tasks if task.no_change]
-    if not apart or len(apart) == len(tasks):
-        return
-    total = pooled(tasks=apart)
-    rest = mean_pass_at_k(tasks=[task for task in tasks if not task.no_change], k=1)
-    page.entry(
-        "no_change",
-        f"{plural(len(apart), 'task')} where nothing observable shows success: {total.passed}/{total.valid} "
-        f"passed; pass@1 without them {share(rest.mean)} ({tasks_with(rest)} tasks)",
-    )
+    if text := without_no_change(tasks):
+        page.entry("no_change", text)
 
 
 def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:

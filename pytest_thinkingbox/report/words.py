@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_thinkingbox.report.text import percent
+from pytest_thinkingbox.stats.counts import TaskCounts
 from pytest_thinkingbox.stats.intervals import Interval
-from pytest_thinkingbox.stats.suite import Pooled, Reliable, SuiteMean
+from pytest_thinkingbox.stats.suite import Pooled, Reliable, SuiteMean, mean_pass_at_k, pooled
 
 FEWEST = 10
 """Tasks below which nothing is said about new tasks, and a tag gets counts only."""
@@ -45,3 +48,16 @@ def passed_every_attempt(figure: Reliable) -> str:
     spread = f"{figure.low}" if figure.low == figure.high else f"{figure.low}-{figure.high}"
     text = f"{spread} of {plural(figure.of, 'task')} passed every attempt"
     return f"{text}, {len(figure.unsettled)} unsettled" if figure.unsettled else text
+
+
+def without_no_change(tasks: Sequence[TaskCounts]) -> str | None:
+    """What `no_change` tasks did, and pass@1 without them; None where there are none, or no others."""
+    apart = [task for task in tasks if task.no_change]
+    if not apart or len(apart) == len(tasks):
+        return None
+    total = pooled(tasks=apart)
+    rest = mean_pass_at_k(tasks=[task for task in tasks if not task.no_change], k=1)
+    return (
+        f"{plural(len(apart), 'task')} where nothing observable shows success: {total.passed}/{total.valid} passed; "
+        f"pass@1 without them {share(rest.mean)} ({tasks_with(rest)} tasks)"
+    )
