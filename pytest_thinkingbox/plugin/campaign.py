@@ -42,7 +42,7 @@ class Campaign:
         options = self._options
         who = options.agent if options.model is None else f"{options.agent} {options.model}"
         times = "1 attempt" if options.attempts == 1 else f"{options.attempts} attempts"
-        return f"thinkingbox: {times} a task, agent {who}, {options.backend}, seed {options.seed}"
+        return f"thinkingbox: {times} a task, agent {who}, {options.shown_backend}, seed {options.seed}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -60,6 +61,14 @@ class Options:
         """What every request of the model that acts holds beside what the agent itself puts there."""
         sampling = {} if self.temperature is None else {"temperature": self.temperature}
         return {**sampling, **self.extra_body}
+
+    @property
+    def shown_backend(self) -> str:
+        """The backend without the password that its URL may hold."""
+        parts = urlsplit(self.backend)
+        if parts.password is None:
+            return self.backend
+        return self.backend.replace(f":{parts.password}@", ":***@", 1)
 
 
 _MODEL_AGENTS = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
@@ -161,8 +170,9 @@ _SETTINGS = (
     _Setting(name="judge_base_url", parse=str, expected="a URL", default=None, metavar="URL",
              help="The endpoint of the judge (default: THINKINGBOX_JUDGE_BASE_URL, else the agent's). The key comes "
                   "from THINKINGBOX_JUDGE_API_KEY, else OPENAI_API_KEY."),
-    _Setting(name="backend", parse=str, expected="sqlite", default="sqlite", metavar="BACKEND",
-             help="Where the databases live: sqlite (embedded, the default)."),
+    _Setting(name="backend", parse=str, expected="a backend", default="sqlite", metavar="BACKEND",
+             help="Where the databases live: sqlite (embedded, the default), or the URL of a PostgreSQL server for "
+                  "tests and its superuser, postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE."),
     _Setting(name="concurrency", parse=_whole(1), expected="a whole number from 1", default=8, metavar="N",
              help="Play at most N attempts at the same time, in all processes together (default: 8)."),
     _Setting(name="retry_invalid", parse=_whole(0), expected="a whole number from 0", default=2, metavar="N",

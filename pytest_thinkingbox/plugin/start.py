@@ -23,7 +23,7 @@ from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
-from pytest_thinkingbox.plugin.xdist import WINDOW, share
+from pytest_thinkingbox.plugin.xdist import WINDOW, processes, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
@@ -48,7 +48,7 @@ def make_runner(session: pytest.Session) -> Runner:
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
-        backend = make_backend(options.backend, label=name)
+        backend = make_backend(options.backend, label=name, processes=processes(config))
         if options.proof is not None:
             return proof_world(options.proof, backend, audit=options.audit)
         agent = make_agent(
@@ -82,7 +82,7 @@ def make_runner(session: pytest.Session) -> Runner:
         session=session,
         options=options,
         campaign=name,
-        folder=_open_folder(path, session, options, Redactor(secrets=_keys())),
+        folder=_open_folder(path, session, options, Redactor(secrets=_keys(), urls=[options.backend])),
         stop=stop,
         pool=EpisodePool(
             make_world=make_world,
@@ -139,7 +139,7 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
         min_pass_rate=options.min_pass_rate,
         options={
             "attempts": options.attempts,
-            "backend": options.backend,
+            "backend": options.shown_backend,
             "base_url": options.base_url,
             "api": options.api,
             "temperature": options.temperature,

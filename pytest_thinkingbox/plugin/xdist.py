@@ -34,6 +34,11 @@ def runs_workers(config: pytest.Config) -> bool:
     )
 
 
+def processes(config: pytest.Config) -> int:
+    """How many processes run the tests of this campaign."""
+    return int(worker_input(config)["workercount"]) if is_worker(config) else 1
+
+
 def share(total: int, config: pytest.Config) -> int:
     """This process's share of a limit for the campaign."""
     if not is_worker(config):

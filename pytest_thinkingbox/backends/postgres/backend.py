@@ -1,0 +1,157 @@
+"""Templates, and a lease for every attempt, on one PostgreSQL server."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.schema import CreateTable
+
+from pytest_thinkingbox.backends.postgres.engines import Engines, ReadOnly
+from pytest_thinkingbox.backends.postgres.lease import PostgresLease
+from pytest_thinkingbox.backends.postgres.roles import (
+    create_attempt_role,
+    create_campaign_roles,
+    create_reader,
+    drop_attempt_role,
+)
+from pytest_thinkingbox.backends.postgres.server import PostgresServer
+from pytest_thinkingbox.backends.postgres.template import Template, build
+from pytest_thinkingbox.backends.server.names import Campaign, token_of
+from pytest_thinkingbox.declare import Environment
+from pytest_thinkingbox.episodes.model import StartState
+from pytest_thinkingbox.errors import InfrastructureDown
+
+_Key = tuple[Environment, str | None]
+
+
+class PostgresBackend:
+    """One process of a campaign on the server that `url` names, as a superuser.
+
+    `processes` are those of the campaign that use the server at the same time: its connections are shared among
+    them.
+    """
+
+    name = "postgres"
+
+    def __init__(self, url: str, *, label: str, processes: int = 1) -> None:
+        campaign = Campaign.of(label)
+        self._campaign = campaign
+        self._server = PostgresServer(url, campaign=campaign)
+        self._server.sweep()
+        with self._server.admin() as connection:
+            create_campaign_roles(connection, campaign)
+            self._reader = create_reader(connection, campaign)
+        self._engines = Engines(autocommit=False)
+        self._read_only = ReadOnly()
+        self._own = secrets.token_hex(4)  # in names that no other process of the campaign must share
+        self._lock = threading.Lock()
+        self._locks: dict[_Key, threading.Lock] = {}
+        self._templates: dict[_Key, Template] = {}
+        self._leases: set[PostgresLease] = set()
+        self._closed = False
+
+    def prepare(self, environment: Environment) -> None:
+        self._template(environment, None)
+
+    def acquire(
+        self, environment: Environment, start: StartState | None, *, attempt_id: str
+    ) -> PostgresLease:
+        template = self._template(environment, start)
+        database = self._campaign.name("c", secrets.token_hex(6))
+        self._server.clone(template.name, database)
+        with self._server.admin() as connection:
+            login = create_attempt_role(
+                connection,
+                self._campaign,
+                name=self._campaign.name("a", token_of(attempt_id) + secrets.token_hex(3)),
+                database=database,
+            )
+        lease = PostgresLease(
+            server=self._server,
+            template=template,
+            database=database,
+            login=login,
+            reader=self._reader,
+            engines=self._engines,
+            read_only=self._read_only,
+            on_read=lambda lease: None,
+            on_release=self._ended,
+        )
+        with self._lock:
+            self._leases.add(lease)
+        return lease
+
+    def seed_hash(self, environment: Environment) -> str:
+        return self._template(environment, None).digest()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            leases = list(self._leases)
+        for lease in leases:
+            lease.release()
+        self._server.close()
+
+    def _ended(self, lease: PostgresLease) -> None:
+        with self._lock:
+            self._leases.discard(lease)
+        with suppress(InfrastructureDown):  # whatever stays is removed at the end, or by the next campaign
+            self._server.drop(lease.database)
+            with self._server.admin() as connection:
+                drop_attempt_role(connection, name=lease.login.name, database=None)
+
+    def _template(self, environment: Environment, start: StartState | None) -> Template:
+        """Made by the first who asks while the others wait, in this process and in others of the campaign."""
+        key = (environment, start.key if start is not None else None)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            found = self._templates.get(key)
+            if found is None:
+                found = self._templates[key] = self._build(environment, start)
+        return found
+
+    def _build(self, environment: Environment, start: StartState | None) -> Template:
+        token = self._token(environment, start)
+        name, reference = self._campaign.name("t", token), self._campaign.name("b", token)
+        seed = None if start is None else self._template(environment, None).name
+        build(self._server, environment, start, name=name, reference=reference, seed=seed)
+        return Template(self._server, name=name, reference=reference, environment=environment)
+
+    def _token(self, environment: Environment, start: StartState | None) -> str:
+        """Equal in all processes of the campaign where they certainly mean the same; else this process's own."""
+        database = environment.database
+        parts = [_identity(database.schema), _identity(database.seed)]
+        if start is not None:
+            parts += [start.key, _identity(start.run)]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return token_of(self._own, str(id(environment)), "" if start is None else start.key)
+        return token_of(environment.name, *known)
+
+
+def _identity(source: Any) -> str | None:
+    """What tells a source from all others of this campaign; None for a function that holds values of its own."""
+    if source is None:
+        return "nothing"
+    if isinstance(source, Path):
+        return str(source)
+    if not callable(source):  # metadata
+        dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+        return "\n".join(str(CreateTable(table).compile(dialect=dialect)) for table in source.sorted_tables)
+    return _of_function(source)
+
+
+def _of_function(function: Callable[..., Any]) -> str | None:
+    if not inspect.isfunction(function) or function.__closure__ or "<" in function.__qualname__:
+        return None
+    return f"{function.__module__}.{function.__qualname__} {function.__code__.co_filename}"

@@ -1,0 +1,104 @@
+"""What a database defines: tables to compare, and the text of every object of its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from pytest_thinkingbox.backends.postgres import queries
+from pytest_thinkingbox.state.model import SchemaDelta, TableInfo
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table as authors see it: a partitioned table is one, each table of an inheritance tree is one.
+
+    `parts` are the tables that hold its rows: itself, or its partitions down to the leaves.
+    """
+
+    oid: int
+    schema: str
+    info: TableInfo
+    parts: tuple[int, ...]
+    partitioned: bool
+
+    @property
+    def relation(self) -> sql.Composable:
+        """For FROM: its own rows, not those of tables that inherit from it."""
+        name = sql.Identifier(self.schema, self.local_name)
+        return name if self.partitioned else sql.SQL("ONLY {}").format(name)
+
+    @property
+    def local_name(self) -> str:
+        return self.info.name if self.schema == "public" else self.info.name[len(self.schema) + 1 :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """The schema of one database. `types` are (oid, oid of the array, name) of types that the schema makes."""
+
+    tables: Mapping[str, Table]
+    objects: Mapping[tuple[str, str], str]
+    types: tuple[tuple[int, int, str], ...]
+
+
+def read_catalog(connection: Connection) -> Catalog:
+    """As the administrator, with the settings of `values.SETTINGS`."""
+    return Catalog(
+        tables=read_tables(connection), objects=read_objects(connection), types=_read_types(connection)
+    )
+
+
+def read_tables(connection: Connection) -> dict[str, Table]:
+    found: dict[str, Table] = {}
+    for oid, schema, name, kind, columns, key, generated, parts in connection.execute(
+        queries.TABLES
+    ).fetchall():
+        full = name if schema == "public" else f"{schema}.{name}"
+        found[full] = Table(
+            oid=oid,
+            schema=schema,
+            info=TableInfo(
+                name=full,
+                columns=tuple(columns or ()),
+                key=tuple(key or ()),
+                generated=frozenset(generated or ()),
+            ),
+            parts=tuple(parts) if kind == "p" else (oid,),
+            partitioned=kind == "p",
+        )
+    return found
+
+
+def read_objects(connection: Connection) -> dict[tuple[str, str], str]:
+    rows = connection.execute(queries.OBJECTS).fetchall()
+    return {(kind, name): definition or "" for kind, name, definition in rows}
+
+
+def _read_types(connection: Connection) -> tuple[tuple[int, int, str], ...]:
+    return tuple(connection.execute(queries.TYPES).fetchall())
+
+
+def schema_deltas(
+    before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]
+) -> tuple[SchemaDelta, ...]:
+    """Objects that were created, dropped or altered, tables first."""
+    deltas = []
+    for (kind, name), old in before.items():
+        new = after.get((kind, name))
+        if new is None:
+            deltas.append(SchemaDelta("dropped", kind, name, before=old))
+        elif new != old:
+            deltas.append(SchemaDelta("altered", kind, name, before=old, after=new))
+    deltas += [
+        SchemaDelta("created", kind, name, after=new)
+        for (kind, name), new in after.items()
+        if (kind, name) not in before
+    ]
+    return tuple(sorted(deltas, key=lambda delta: (delta.type != "table", delta.type, delta.name)))

@@ -1,0 +1,194 @@
+"""One attempt's database from acquire to release."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import Connection, Engine
+
+from pytest_thinkingbox.backends.postgres import values
+from pytest_thinkingbox.backends.postgres.catalog import read_objects, read_tables, schema_deltas
+from pytest_thinkingbox.backends.postgres.compare import full_changes
+from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
+from pytest_thinkingbox.backends.postgres.roles import Login
+from pytest_thinkingbox.backends.postgres.rows import read_rows
+from pytest_thinkingbox.backends.postgres.server import PostgresServer
+from pytest_thinkingbox.backends.postgres.template import Template
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.state.model import StateDiff
+
+_CUT_SECONDS = 10.0
+
+AdminConnection = psycopg.Connection[Any]
+
+
+class PostgresLease:
+    """A database that one attempt owns, and the role that its tools connect with.
+
+    The cut takes from the role the right to connect and ends its sessions; only then is anything read, by the
+    administrator, in one snapshot.
+    """
+
+    def __init__(
+        self,
+        *,
+        server: PostgresServer,
+        template: Template,
+        database: str,
+        login: Login,
+        reader: Login,
+        engines: Engines,
+        read_only: ReadOnly,
+        on_read: Callable[[PostgresLease], None],
+        on_release: Callable[[PostgresLease], None],
+    ) -> None:
+        url = server.url_of(database, user=login.name, password=login.password)
+        self.url = url.render_as_string(hide_password=False)
+        self.rules = template.rules
+        self.template = template
+        self.database = database
+        self.login = login
+        self._url = url
+        self._server = server
+        self._reader = reader
+        self._engines = engines
+        self._read_only = read_only
+        self._on_read = on_read
+        self._on_release = on_release
+        self._lock = threading.RLock()
+        self._gate = Gate()
+        self._judge: AdminConnection | None = None
+        self._cut = False
+        self._released = False
+
+    @cached_property
+    def engine(self) -> Engine:
+        return self._engines.engine(self._url, gate=self._gate)
+
+    def cut(self) -> None:
+        with self._lock:
+            if self._cut or self._released:
+                return
+            self._gate.shut = True
+            with self._server.admin() as connection:
+                self._end_sessions(connection)
+            self._cut = True
+
+    def _end_sessions(self, connection: AdminConnection) -> None:
+        role, database = sql.Identifier(self.login.name), sql.Identifier(self.database)
+        with connection.transaction():
+            connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(role))
+            connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM {}").format(database, role))
+        deadline = time.monotonic() + _CUT_SECONDS
+        while True:
+            ended = connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s",
+                [self.login.name],
+            ).fetchall()
+            if not ended:
+                return
+            if time.monotonic() > deadline:
+                raise InfrastructureDown(
+                    f"{len(ended)} sessions of {self.login.name} are still there {_CUT_SECONDS:.0f} s after they "
+                    "were ended"
+                )
+            time.sleep(0.001)
+
+    def read_changes(self, *, audit: bool) -> StateDiff:
+        try:
+            with self._lock, self._snapshot() as judge:
+                return self._full(judge)
+        finally:
+            self._on_read(self)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[AdminConnection]:
+        """A connection to the final state in which nothing changes any more, closed afterwards."""
+        self._check_cut()
+        try:
+            with self._connect() as judge:
+                judge.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                yield judge
+                judge.execute("ROLLBACK")
+        except psycopg.OperationalError as error:
+            raise InfrastructureDown(f"{self.database} cannot be read: {error}") from error
+
+    def _connect(self) -> AdminConnection:
+        connection = self._server.connect(self.database)
+        values.set_up(connection)
+        self.template.read(connection)
+        return connection
+
+    def _full(self, judge: AdminConnection) -> StateDiff:
+        reference = self.template.catalog
+        objects = read_objects(judge)
+        tables = reference.tables if objects == reference.objects else read_tables(judge)
+        comparisons = [
+            self.template.comparison(before, tables[name])
+            for name, before in reference.tables.items()
+            if name in tables
+        ]
+        with self.template.connect() as before:
+            self.template.read(before)
+            rows = full_changes(
+                self.template.hashing,
+                comparisons,
+                before=before,
+                after=judge,
+                known=self.template.buckets(),
+            )
+        return StateDiff(rows=tuple(rows), schema=schema_deltas(reference.objects, objects))
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        with self._lock:
+            self._check_cut()
+            if self._judge is None or self._judge.closed:
+                self._judge = self._connect()
+            return read_rows(self._judge, table, where)
+
+    def _check_cut(self) -> None:
+        if self._released:
+            raise RuntimeError("this database was given back: nothing can be read from it any more")
+        if not self._cut:
+            raise RuntimeError("the final state can be read only after cut()")
+
+    def connect_after(self) -> Connection:
+        with self._lock:
+            self._check_cut()
+            return self._open(self.database)
+
+    def connect_before(self) -> Connection:
+        return self._open(self.template.reference)
+
+    def _open(self, database: str) -> Connection:
+        with self._server.admin() as admin:
+            admin.execute(
+                sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
+                    sql.Identifier(database), sql.Identifier(self._reader.name)
+                )
+            )
+        url = self._server.url_of(database, user=self._reader.name, password=self._reader.password)
+        return self._read_only.engine(url).connect()
+
+    def alive(self) -> bool:
+        return self._server.alive()
+
+    def release(self) -> None:
+        with self._lock:
+            if self._released:
+                return
+            self._released = True
+            self._gate.shut = True
+            if "engine" in vars(self):
+                self.engine.pool.dispose()
+            self._gate.close()
+            if self._judge is not None:
+                self._judge.close()
+        self._on_release(self)

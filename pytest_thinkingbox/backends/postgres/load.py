@@ -1,0 +1,139 @@
+"""Running what an author gave: metadata, callables, SQL files. What fails, also in part, is a ConfigurationError."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import sql
+
+from pytest_thinkingbox.backends.postgres.engines import engine_for_author
+from pytest_thinkingbox.backends.postgres.server import PostgresServer
+from pytest_thinkingbox.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy import MetaData
+
+Source = Path | Callable[..., None]
+Connection = psycopg.Connection[Any]
+
+_DUMP_BEGINS = "-- PostgreSQL database dump\n"
+_DUMP_ENDS = "-- PostgreSQL database dump complete"
+_SHOWN = 200
+
+
+class Loader:
+    """Runs sources in one database, with the rights of its owner."""
+
+    def __init__(self, server: PostgresServer, database: str, *, owner: str) -> None:
+        self._server = server
+        self._database = database
+        self._owner = owner
+
+    def schema(self, schema: MetaData | Source) -> None:
+        if isinstance(schema, Path) or callable(schema):
+            self.run(schema, {}, what="schema")
+        else:
+            self.run(lambda connection: schema.create_all(connection), {}, what="schema")
+
+    def run(self, source: Source, parameters: Mapping[str, Any], *, what: str) -> None:
+        """Run a file, or call `source(connection, **parameters)`, and commit what it did."""
+        if isinstance(source, Path):
+            self._run_file(source, what=what)
+        else:
+            self._call(source, parameters, what=what)
+
+    def _call(self, function: Callable[..., None], parameters: Mapping[str, Any], *, what: str) -> None:
+        engine = engine_for_author(self._server.url.set(database=self._database), role=self._owner)
+        try:
+            with engine.connect() as connection:
+                function(connection, **parameters)
+                if not connection.closed:
+                    connection.commit()
+                    connection.connection.commit()  # what was written past SQLAlchemy, through the driver
+        except Exception as error:
+            raise ConfigurationError(
+                f"{what} {describe(function)} does not load: {type(error).__name__}: {error}"
+            ) from error
+        finally:
+            engine.dispose()
+
+    def _run_file(self, path: Path, *, what: str) -> None:
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(f"{what} {path} cannot be read: {error}") from error
+        with self._server.connect(self._database, role=self._owner) as connection:
+            try:
+                # Without parameters: the server itself takes the file apart.
+                connection.execute(text.encode())
+            except psycopg.Error as error:
+                raise ConfigurationError(f"{what} {path}{_line(text, error)}: {_message(error)}") from error
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                raise ConfigurationError(
+                    f"{what} {path}: its last transaction is never committed: add COMMIT at the end"
+                )
+
+
+def check_complete(connection: Connection, what: str) -> None:
+    """Half a seed often shows as rows whose parent is not there, or as work that is not committed."""
+    row = connection.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND (xact_start IS NOT NULL OR state = 'idle in transaction')"
+        " AND backend_type = 'client backend'"
+    ).fetchone()
+    if row is not None and row[0]:
+        raise ConfigurationError(
+            f"{what} leaves a transaction open: commit and close every connection that it opens itself"
+        )
+    broken = []
+    for name, child, parent, child_columns, parent_columns in connection.execute(_FOREIGN_KEYS).fetchall():
+        on = sql.SQL(" AND ").join(
+            sql.SQL("c.{} = p.{}").format(sql.Identifier(one), sql.Identifier(other))
+            for one, other in zip(child_columns, parent_columns, strict=True)
+        )
+        given = sql.SQL(" AND ").join(
+            sql.SQL("c.{} IS NOT NULL").format(sql.Identifier(one)) for one in child_columns
+        )
+        query = sql.SQL(
+            "SELECT count(*) FROM {} c WHERE {} AND NOT EXISTS (SELECT FROM {} p WHERE {})"
+        ).format(sql.SQL(child), given, sql.SQL(parent), on)
+        row = connection.execute(query).fetchone()
+        if row is not None and row[0]:
+            broken.append(f"{row[0]} rows of {child} have no row in {parent} ({name})")
+    if broken:
+        raise ConfigurationError(f"{what} loads only in part: {'; '.join(broken)}")
+
+
+_FOREIGN_KEYS = """
+SELECT conname::text, conrelid::regclass::text, confrelid::regclass::text,
+  (SELECT array_agg(attname::text ORDER BY place) FROM unnest(conkey) WITH ORDINALITY k (attnum, place)
+    JOIN pg_attribute a USING (attnum) WHERE a.attrelid = conrelid),
+  (SELECT array_agg(attname::text ORDER BY place) FROM unnest(confkey) WITH ORDINALITY k (attnum, place)
+    JOIN pg_attribute a USING (attnum) WHERE a.attrelid = confrelid)
+FROM pg_constraint WHERE contype = 'f' AND conparentid = 0
+"""
+
+
+def describe(source: Source) -> str:
+    """A path, or a function with the file and line that it comes from."""
+    if isinstance(source, Path):
+        return str(source)
+    name = f"{getattr(source, '__module__', '?')}.{getattr(source, '__qualname__', repr(source))}"
+    try:
+        return f"{name} ({inspect.getsourcefile(source)}:{inspect.getsourcelines(source)[1]})"
+    except (TypeError, OSError):
+        return name
+
+
+def _line(text: str, error: psycopg.Error) -> str:
+    position = error.diag.statement_position
+    return "" if position is None else f", line {text.count(chr(10), 0, int(position)) + 1}"
+
+
+def _message(error: psycopg.Error) -> str:
+    message = error.diag.message_primary or str(error)
+    return " ".join(message.split())[:_SHOWN]

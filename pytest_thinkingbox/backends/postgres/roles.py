@@ -1,0 +1,142 @@
+"""Who may do what: an owner and a group of agents for the campaign, a role for every attempt, a reader for checkers.
+
+An attempt's role inherits from the group what may be done with rows; that it may connect to its own database, and to
+no other one, is granted to the role itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from pytest_thinkingbox.backends.postgres.queries import LOG_SCHEMA
+from pytest_thinkingbox.backends.server.names import Campaign
+
+Connection = psycopg.Connection[Any]
+
+CONNECTION_LIMIT = 8
+STATEMENT_SECONDS = 60
+IDLE_IN_TRANSACTION_SECONDS = 600
+TEMPORARY_FILES = "1GB"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A role and its password."""
+
+    name: str
+    password: str
+
+
+def owner_of(campaign: Campaign) -> str:
+    return campaign.name("r", "owner")
+
+
+def agents_of(campaign: Campaign) -> str:
+    return campaign.name("r", "agents")
+
+
+def create_campaign_roles(connection: Connection, campaign: Campaign) -> None:
+    """Safe to call again, and by several processes at once."""
+    for name in (owner_of(campaign), agents_of(campaign)):
+        # Two processes may do it at the same time: then one of them breaks a unique index.
+        with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+            connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name)))
+
+
+def create_reader(connection: Connection, campaign: Campaign) -> Login:
+    """A role that reads everything in databases that it may connect to, and writes nothing."""
+    login = Login(campaign.name("r", secrets.token_hex(6)), secrets.token_urlsafe(24))
+    connection.execute(
+        sql.SQL("CREATE ROLE {} LOGIN BYPASSRLS PASSWORD {} IN ROLE pg_read_all_data").format(
+            sql.Identifier(login.name), sql.Literal(verifier(login.password))
+        )
+    )
+    connection.execute(
+        sql.SQL("ALTER ROLE {} SET default_transaction_read_only = on").format(sql.Identifier(login.name))
+    )
+    return login
+
+
+def create_attempt_role(connection: Connection, campaign: Campaign, *, name: str, database: str) -> Login:
+    """The role of one attempt, which may connect to this database."""
+    login = Login(name, secrets.token_urlsafe(24))
+    role = sql.Identifier(login.name)
+    with connection.transaction():
+        connection.execute(
+            sql.SQL("CREATE ROLE {} LOGIN CONNECTION LIMIT {} PASSWORD {} IN ROLE {}").format(
+                role,
+                sql.Literal(CONNECTION_LIMIT),
+                sql.Literal(verifier(login.password)),
+                sql.Identifier(agents_of(campaign)),
+            )
+        )
+        for setting, value in (
+            ("statement_timeout", f"{STATEMENT_SECONDS}s"),
+            ("idle_in_transaction_session_timeout", f"{IDLE_IN_TRANSACTION_SECONDS}s"),
+            ("temp_file_limit", TEMPORARY_FILES),
+        ):
+            connection.execute(
+                sql.SQL("ALTER ROLE {} SET {} = {}").format(role, sql.Identifier(setting), sql.Literal(value))
+            )
+        connection.execute(
+            sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(database), role)
+        )
+    return login
+
+
+def drop_attempt_role(connection: Connection, *, name: str, database: str | None) -> None:
+    """After its sessions ended. `database` is where it may connect, None when that is gone."""
+    role = sql.Identifier(name)
+    if database is not None:
+        with suppress(psycopg.errors.InvalidCatalogName, psycopg.errors.UndefinedObject):
+            connection.execute(
+                sql.SQL("REVOKE ALL ON DATABASE {} FROM {}").format(sql.Identifier(database), role)
+            )
+    connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(role))
+
+
+def grant_rows(connection: Connection, campaign: Campaign) -> None:
+    """Let the agents of the campaign read and write rows, in a template and so in every clone of it.
+
+    Of sequences they may take the next value but not set it. Nothing can be created, also not in `public`, which
+    everybody could until PostgreSQL 14.
+    """
+    agents = sql.Identifier(agents_of(campaign))
+    for (schema,) in connection.execute(
+        "SELECT nspname::text FROM pg_namespace WHERE nspname !~ '^pg_'"
+        " AND nspname NOT IN ('information_schema', %s)",
+        [LOG_SCHEMA],
+    ).fetchall():
+        for statement in (
+            "REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC",
+            "GRANT USAGE ON SCHEMA {schema} TO {agents}",
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {agents}",
+            "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {agents}",
+        ):
+            connection.execute(sql.SQL(statement).format(schema=sql.Identifier(schema), agents=agents))
+
+
+def verifier(password: str) -> str:
+    """What PostgreSQL keeps of a password (RFC 5803), so that the password itself is in no statement.
+
+    One round instead of 4096: the password is random and long, so nothing is gained by making a guess slow.
+    """
+    salt = secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
+    client = hmac.digest(salted, b"Client Key", "sha256")
+    server = hmac.digest(salted, b"Server Key", "sha256")
+    stored = hashlib.sha256(client).digest()
+    return f"SCRAM-SHA-256$1:{_base64(salt)}${_base64(stored)}:{_base64(server)}"
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")

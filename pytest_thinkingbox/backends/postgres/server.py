@@ -1,0 +1,229 @@
+"""One server as its administrator sees it: connections, what it can do, the removal of what campaigns left behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from pytest_thinkingbox.backends.server.names import Campaign, campaign_of
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+
+Connection = psycopg.Connection[Any]
+
+_OLDEST = 140000  # pg_read_all_data, DROP DATABASE ... WITH (FORCE)
+_CONNECT_SECONDS = 10
+
+
+class PostgresServer:
+    """An administrator's connections to one server, and the campaign's lock on it.
+
+    The lock is a session's: it ends with the process, however that ends. Whoever finds names of a campaign that
+    nobody holds the lock of may remove them.
+    """
+
+    def __init__(self, url: str, *, campaign: Campaign) -> None:
+        self.url = _checked(url)
+        self.campaign = campaign
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._closed = False
+        try:
+            self._keeper = self.connect()
+        except psycopg.OperationalError as error:
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: nobody answers there: {_first_line(error)}"
+            ) from error
+        self._keeper.execute("SELECT pg_advisory_lock_shared(%s)", [campaign.lock])
+        self.version = self._keeper.info.server_version
+        self._check()
+        setting = self._settings(
+            "fsync", "max_connections", "superuser_reserved_connections", "file_copy_method"
+        )
+        self.fsync = setting["fsync"] == "on"
+        self.room = int(setting["max_connections"]) - int(setting["superuser_reserved_connections"])
+        self._copy_method = "file_copy_method" in setting
+
+    @property
+    def shown(self) -> str:
+        """Its URL without the password."""
+        return self.url.render_as_string(hide_password=True)
+
+    def _check(self) -> None:
+        if self.version < _OLDEST:
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: PostgreSQL {self.version // 10000} is too old; 14 is the oldest"
+            )
+        row = self._keeper.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+        if row is None or not row[0]:
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: {self.url.username} is no superuser. Templates, roles and the log of "
+                "changes need one; use a server for tests, not one that others depend on"
+            )
+
+    def _settings(self, *names: str) -> dict[str, str]:
+        found = self._keeper.execute(
+            "SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(names)]
+        )
+        return dict(found.fetchall())
+
+    def connect(self, database: str | None = None, *, role: str | None = None) -> Connection:
+        """A new connection as the administrator, or with the rights of `role`, in AUTOCOMMIT."""
+        parts: dict[str, Any] = dict(self.url.query)
+        parts["connect_timeout"] = _CONNECT_SECONDS
+        parts["application_name"] = f"thinkingbox {self.campaign.part}"
+        parts["options"] = f"-c role={role}" if role else "-c statement_timeout=0"
+        conninfo = make_conninfo(
+            "",
+            host=self.url.host,
+            port=self.url.port,
+            user=self.url.username,
+            password=None if self.url.password is None else str(self.url.password),
+            dbname=database or self.database,
+            **parts,
+        )
+        return psycopg.connect(conninfo, autocommit=True)
+
+    @property
+    def database(self) -> str:
+        """Where administration happens."""
+        return self.url.database or "postgres"
+
+    def url_of(self, database: str, *, user: str, password: str) -> URL:
+        """The URL of a database on this server for another role."""
+        return self.url.set(username=user, password=password, database=database)
+
+    @contextmanager
+    def admin(self) -> Iterator[Connection]:
+        """A connection to the maintenance database; one that still works goes back for the next."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        try:
+            if connection is None:
+                connection = self.connect()
+            yield connection
+        except psycopg.OperationalError as error:
+            raise InfrastructureDown(f"the database server: {_first_line(error)}") from error
+        finally:
+            if connection is not None:
+                with self._lock:
+                    keep = not self._closed and not connection.closed
+                    if keep:
+                        self._idle.append(connection)
+                if not keep:
+                    connection.close()
+
+    def execute(self, statement: sql.Composed) -> None:
+        with self.admin() as connection:
+            connection.execute(statement)
+
+    def clone(self, template: str, name: str) -> None:
+        """A new database that holds what the template holds, in which nobody but the administrator may do anything."""
+        # Copying files makes the server write out everything twice, which costs nothing where nothing is synced.
+        strategy = "FILE_COPY" if not self.fsync or self._copy_method else "WAL_LOG"
+        options = f" STRATEGY {strategy}" if self.version >= 150000 else ""
+        with self.admin() as connection:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {}" + options).format(
+                    sql.Identifier(name), sql.Identifier(template)
+                )
+            )
+            connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
+
+    def drop(self, name: str) -> None:
+        """Drop a database and whoever is connected to it."""
+        self.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def alive(self) -> bool:
+        """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
+        try:
+            with self._lock:
+                self._keeper.execute("SELECT 1")
+        except psycopg.Error:
+            return False
+        return True
+
+    def sweep(self) -> list[str]:
+        """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""
+        removed: list[str] = []
+        with self.admin() as connection:
+            names = _names(connection)
+            for campaign in {found for name in names if (found := campaign_of(name)) is not None}:
+                if campaign != self.campaign and not _is_held(connection, campaign):
+                    removed += _remove(connection, campaign)
+        return removed
+
+    def close(self) -> None:
+        """Let go of the campaign; the last of its processes removes everything that is called by its name."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            idle, self._idle = self._idle, []
+        with suppress(psycopg.Error):  # at once, not when the server notices that the session has ended
+            self._keeper.execute("SELECT pg_advisory_unlock_shared(%s)", [self.campaign.lock])
+        for connection in [*idle, self._keeper]:
+            connection.close()
+        with suppress(psycopg.OperationalError), self.connect() as connection:
+            if not _is_held(connection, self.campaign):
+                _remove(connection, self.campaign)
+
+
+def _checked(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ConfigurationError(f"--tb-backend={url!r} is no URL") from error
+    if parsed.drivername != "postgresql+psycopg":
+        raise ConfigurationError(
+            f"--tb-backend={parsed.render_as_string(hide_password=True)}: write it as "
+            "postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE"
+        )
+    return parsed
+
+
+def _names(connection: Connection) -> list[str]:
+    found = connection.execute(
+        r"SELECT datname FROM pg_database WHERE datname LIKE 'tb\_%'"
+        r" UNION SELECT rolname FROM pg_roles WHERE rolname LIKE 'tb\_%'"
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+def _is_held(connection: Connection, campaign: Campaign) -> bool:
+    """Whether a process of the campaign lives. Its lock may be held in any database of the server."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+        " AND (classid::bigint << 32 | objid::bigint) = %s)",
+        [campaign.lock],
+    ).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _remove(connection: Connection, campaign: Campaign) -> list[str]:
+    """Databases first, then the roles that owned what was in them."""
+    mine = [name for name in _names(connection) if campaign_of(name) == campaign]
+    databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()}
+    removed = []
+    for name in mine:
+        if name in databases:
+            connection.execute(
+                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+            )
+            removed.append(name)
+    for name in mine:
+        if name not in databases:
+            with suppress(psycopg.errors.DependentObjectsStillExist):
+                connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+    return removed
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

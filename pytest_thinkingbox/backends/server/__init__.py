@@ -1,0 +1,1 @@
+"""What backends that live on a database server share."""
