@@ -7,16 +7,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, Engine
 
+from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.postgres import values
 from pytest_thinkingbox.backends.postgres.catalog import read_objects, read_tables, schema_deltas
 from pytest_thinkingbox.backends.postgres.compare import full_changes
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
+from pytest_thinkingbox.backends.postgres.rebuild import rebuild
 from pytest_thinkingbox.backends.postgres.roles import Login
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
@@ -145,6 +148,15 @@ class PostgresLease:
                 known=self.template.buckets(),
             )
         return StateDiff(rows=tuple(rows), schema=schema_deltas(reference.objects, objects))
+
+    def rebuild(self, diff: StateDiff) -> None:
+        with self._lock, self._connect() as connection:
+            rebuild(connection, self.template.catalog.tables, diff)
+
+    def keep(self, path: Path) -> Path:
+        raise NotInRecord(
+            f"the final state of {self.database} cannot be saved as a file; look at it with attempt.db instead"
+        )
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         with self._lock:

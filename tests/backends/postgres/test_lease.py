@@ -217,6 +217,28 @@ def test_before_is_seed_and_start(shared: PostgresBackend) -> None:
     lease.release()
 
 
+def test_the_final_state_is_made_again_from_its_changes(shared: PostgresBackend) -> None:
+    environment = environment_of(
+        *SHOP,
+        "CREATE TABLE things (a int, b jsonb, c timestamptz[], d numeric, e int GENERATED ALWAYS AS (a + 1) STORED)",
+        """INSERT INTO things SELECT 1, '{"x": 1}', '{2026-01-01 00:00+02}', 1.50 FROM generate_series(1, 2)""",
+    )
+    first = shared.acquire(environment, None, attempt_id="a")
+    with first.engine.begin() as connection:
+        connection.execute(text("DELETE FROM orders WHERE id = 1"))
+        connection.execute(text("INSERT INTO orders (status, total) VALUES ('new', NULL)"))
+        connection.execute(text("UPDATE things SET b = '[null, 0.1]', c = NULL"))
+    first.cut()
+    diff = first.read_changes(audit=True)
+    assert len(diff.rows) == 8
+    first.release()
+    again = shared.acquire(environment, None, attempt_id="b")
+    again.rebuild(diff)
+    again.cut()
+    assert again.read_changes(audit=True) == diff
+    again.release()
+
+
 def test_a_start_that_fails_is_a_configuration_error(shared: PostgresBackend) -> None:
     def start(connection: Any) -> None:
         connection.execute(text("INSERT INTO orders VALUES (1, 'twice', 1)"))
