@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pytest_thinkingbox.cli import prove, report, show
+from pytest_thinkingbox.cli import compare, prove, report, show
 from pytest_thinkingbox.errors import ThinkingboxError
 
-COMMANDS = (report, show, prove)
+COMMANDS = (report, compare, show, prove)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,6 +16,8 @@ Result = int | Iterable[str]
 """An exit status, or the lines to print."""
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.stats.prices import Prices
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -41,6 +43,22 @@ def add_color(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--color", choices=("auto", "yes", "no"), default="auto", help="auto: on a terminal (default)"
     )
+
+
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prices",
+        metavar="FILE",
+        type=Path,
+        help="what tokens cost, a TOML file (default: the prices that each campaign was run with)",
+    )
+
+
+def prices_of(options: argparse.Namespace) -> Prices:
+    """The table that was named, or none. Raises BrokenPrices."""
+    from pytest_thinkingbox.stats.prices import read_prices
+
+    return {} if options.prices is None else read_prices(options.prices)
 
 
 def share(text: str) -> float:

@@ -32,9 +32,8 @@ class Pair:
 class Difference:
     """New less base, over the `tasks` pairs of `of` in which both have the figure.
 
-    `interval` is two-sided, 95 %, and says what the same tasks would show if tried again; `new_tasks` what new
-    tasks like these would. `better` is the probability that the new one is the better. All are None without a
-    pair.
+    `interval` is two-sided, 95 %, and says what the same tasks would show if tried again. `better` is the
+    probability that the new one is the better. All are None without a pair.
     """
 
     tasks: int
@@ -43,8 +42,13 @@ class Difference:
     new: float | None = None
     difference: float | None = None
     interval: Interval | None = None
-    new_tasks: Interval | None = None
     better: float | None = None
+    by_task: tuple[float, ...] = ()
+
+    @property
+    def new_tasks(self) -> Interval | None:
+        """What new tasks like these would show: a bootstrap over tasks, drawn when asked for."""
+        return new_tasks(values=self.by_task)
 
     @property
     def differs(self) -> bool:
@@ -195,8 +199,8 @@ def _difference(
         new=fsum(after) / tasks,
         difference=fsum(by_task) / tasks,
         interval=interval,
-        new_tasks=new_tasks(values=by_task),
         better=better,
+        by_task=tuple(by_task),
     )
 
 
