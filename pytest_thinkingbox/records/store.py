@@ -193,6 +193,9 @@ def find_campaign(path: Path) -> Path:
         latest = path / pointer.read_text(encoding="utf-8").strip()
         if (latest / "campaign.json").is_file():
             return latest
+    below = sorted(one.parent for one in path.glob("*/campaign.json"))
+    if below:  # a folder of another name has no pointer; names of campaigns begin with their time
+        return below[-1]
     raise BrokenRecords(
         f"{path}: neither a campaign nor a folder of campaigns (no campaign.json, no {LATEST})"
     )

@@ -148,6 +148,12 @@ def test_secrets_reach_neither_file(tmp_path: Path) -> None:
     assert stored.count("[hidden]") == 3
 
 
+def test_the_latest_campaign_of_a_folder_of_another_name_is_found_by_its_name(tmp_path: Path) -> None:
+    for name in ("20260102-030405-ffffff", "20260103-000000-000000"):
+        CampaignFolder.create(tmp_path / "runs" / name, info(campaign=name))
+    assert find_campaign(tmp_path / "runs").name == "20260103-000000-000000"
+
+
 def test_git_ignores_the_root_and_latest_points_to_the_new_campaign(tmp_path: Path) -> None:
     root = tmp_path / ".thinkingbox"
     CampaignFolder.create(root / "one", info())
