@@ -128,7 +128,7 @@ def run(pytester: pytest.Pytester) -> Run:
     return go
 
 
-@pytest.fixture(params=["plain", "-n0", "-n2"])
+@pytest.fixture(params=["plain", "-n0", pytest.param("-n2", marks=pytest.mark.slow)])
 def run_everywhere(request: pytest.FixtureRequest, run: Run) -> Run:
     """The same without xdist, with xdist but no workers, and with two workers."""
     extra = {"plain": ["-p", "no:xdist"], "-n0": ["-n0"], "-n2": ["-n2"]}[request.param]

@@ -198,6 +198,7 @@ def test_an_agent_that_kills_its_tool_server_every_time_is_named_and_fails_gates
     assert outcome.status == 8
 
 
+@pytest.mark.slow
 def test_a_thousand_mails_are_all_kept_and_none_floods_the_terminal(suite, run):
     suite("""
     import smtplib
@@ -233,6 +234,7 @@ def test_a_thousand_mails_are_all_kept_and_none_floods_the_terminal(suite, run):
     assert max(len(one["detail"]) for one in found.values()) < 300_000
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows_and_huge_values_do_not_flood_the_terminal(suite, run):
     suite("""
     def flood(connection: Connection) -> str:

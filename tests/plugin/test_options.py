@@ -124,7 +124,7 @@ def test_the_model_is_asked_as_the_options_say_and_the_campaign_remembers_how(su
     assert (options["api"], options["temperature"], options["extra_body"]) == ("chat", 0.7, {"top_p": 0.9})
 
 
-@pytest.mark.parametrize("xdist", [[], ["-n2"]])
+@pytest.mark.parametrize("xdist", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
 def test_an_unknown_agent_is_a_usage_error_before_anything_runs(suite, run, xdist):
     suite(CLOSES)
     outcome = run("--tb-attempts=5", *xdist, agent="wizard")

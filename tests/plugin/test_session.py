@@ -114,7 +114,7 @@ def test_a_fixture_that_skips_is_a_skip_and_the_task_is_not_missing(suite, run):
     assert outcome.status == 0
 
 
-@pytest.mark.parametrize("xdist", [[], ["-n2"]])
+@pytest.mark.parametrize("xdist", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
 def test_t37_a_seed_that_does_not_load_stops_the_campaign(suite, run, pytester, xdist):
     pytester.makefile(
         ".sql", broken="INSERT INTO orders VALUES (1, 'open', 1);\nINSERT INTO nowhere VALUES (1);\n"
@@ -144,7 +144,7 @@ async def agent(task):
 """
 
 
-@pytest.mark.parametrize("xdist", [[], ["-n2"]])
+@pytest.mark.parametrize("xdist", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
 def test_ctrl_c_ends_at_once_and_says_what_is_missing(suite, pytester, xdist):
     suite(TWO)
     pytester.makepyfile(slow=SLOW)

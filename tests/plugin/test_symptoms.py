@@ -330,7 +330,10 @@ def test_t19_a_tool_that_does_not_exist_and_wrong_arguments_are_text_for_the_age
 
 @pytest.mark.parametrize(
     ("status", "xdist"),
-    [*((status, ["-p", "no:xdist"]) for status in (400, 401, 403, 404)), (401, ["-n2"])],
+    [
+        *((status, ["-p", "no:xdist"]) for status in (400, 401, 403, 404)),
+        pytest.param(401, ["-n2"], marks=pytest.mark.slow),
+    ],
     ids=["400", "401", "403", "404", "401-n2"],
 )
 def test_t20_a_refusal_before_the_first_success_stops_the_campaign_at_once(suite, run, status, xdist):
@@ -400,7 +403,11 @@ def test_an_endpoint_that_stays_down_is_invalid_whatever_the_time_limit(suite, r
 NASTY = "emoji \U0001f600, surrogate \ud800, nul \0, escape \x1b[31m, </script>, ]]>, \u2028"
 
 
-@pytest.mark.parametrize("xdist", [["-p", "no:xdist"], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize(
+    "xdist",
+    [["-p", "no:xdist"], pytest.param(["-n2"], marks=pytest.mark.slow)],
+    ids=["plain", "n2"],
+)
 def test_t26_any_character_leaves_records_junit_and_terminal_valid(suite, run, pytester, capsys, xdist):
     pytester.makepyfile(
         nasty=f"""
@@ -779,7 +786,11 @@ def test_a_task_id_with_control_characters_is_one_task(suite, run, pytester, raw
     ElementTree.parse(pytester.path / "junit.xml")
 
 
-@pytest.mark.parametrize("xdist", [["-p", "no:xdist"], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize(
+    "xdist",
+    [["-p", "no:xdist"], pytest.param(["-n2"], marks=pytest.mark.slow)],
+    ids=["plain", "n2"],
+)
 def test_invalid_attempts_are_errors_in_junit_and_counted_once(suite, run, pytester, xdist):
     pytester.makepyfile(down=DOWN.format(valid=1))
     suite(CLOSES)
