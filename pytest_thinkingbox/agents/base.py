@@ -29,11 +29,15 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool call gave: `text` is for the agent; `value` is structured content or None."""
+    """What a tool call gave: `text` is for the agent; `value` is structured content or None.
+
+    `fault` says what was done to the call on purpose, "" when nothing was.
+    """
 
     text: str
     error: bool = False
     value: Any = None
+    fault: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

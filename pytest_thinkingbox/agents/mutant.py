@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from pytest_thinkingbox.agents.base import AgentTask
-from pytest_thinkingbox.agents.solution import advance, play, result_of, steps_of
+from pytest_thinkingbox.agents.solution import advance, check, play, result_of, steps_of
 from pytest_thinkingbox.agents.transcript import hear, say
 from pytest_thinkingbox.declare.solution import Call, Say, Step
 from pytest_thinkingbox.episodes.model import EpisodeRequest
@@ -90,10 +90,10 @@ class MutantSession:
         result: Any = None
         for one in calls:
             output = await play(self._task, one, number)
-            if output.error and not self._slipped:
-                raise SolutionBroke(
-                    f"solution step {number}, {one.tool}, came back as an error: {output.text}"
-                )
+            if output.fault and not one.fails:  # of the campaign, which the solution knows nothing of
+                self._slipped = True
+            if not self._slipped:
+                check(one, output, number)
             result = result_of(output)
         return result
 

@@ -56,10 +56,7 @@ class SolutionSession:
                     raise SolutionBroke(f"solution step {number}: call.say() must be the last step")
                 return step.text
             output = await play(self._task, step, number)
-            if output.error:
-                raise SolutionBroke(
-                    f"solution step {number}, {describe(step)}, came back as an error: {output.text}"
-                )
+            check(step, output, number)
             result = result_of(output)
         if number == 0:
             raise SolutionBroke("the solution has no step: it neither calls a tool nor says anything")
@@ -129,6 +126,16 @@ async def play(task: AgentTask, step: Call, number: int) -> ToolOutput:
     output = await task.call_tool(step.tool, arguments, call_id)
     transcribe(task.conversation, call_id, step.tool, arguments, output.text)
     return output
+
+
+def check(step: Call, output: ToolOutput, number: int) -> None:
+    """Raises SolutionBroke when the answer is an error and must be none, or the other way round."""
+    if output.error and not step.fails:
+        raise SolutionBroke(f"solution step {number}, {describe(step)}, came back as an error: {output.text}")
+    if step.fails and not output.error:
+        raise SolutionBroke(
+            f"solution step {number}, {describe(step)}, must fail (call.failing) and did not: {output.text}"
+        )
 
 
 def result_of(output: ToolOutput) -> Any:

@@ -3,6 +3,7 @@
 from pytest_thinkingbox.declare.database import Database
 from pytest_thinkingbox.declare.effects import Reply
 from pytest_thinkingbox.declare.environment import Environment
+from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server, ServerContext
 from pytest_thinkingbox.declare.solution import Call, Say, call
@@ -14,6 +15,7 @@ __all__ = [
     "Database",
     "Environment",
     "Fact",
+    "Fault",
     "Limits",
     "Player",
     "Reply",

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pytest_thinkingbox.declare.checks import reject, strings, text
 from pytest_thinkingbox.declare.database import Database
 from pytest_thinkingbox.declare.effects import Reply, Routes, routes_of, workdir_of
+from pytest_thinkingbox.declare.faults import Fault, faults_of
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server
 from pytest_thinkingbox.declare.solution import Call, Say, Solution
@@ -85,6 +86,7 @@ class Environment:
         min_pass_rate: float | None = None,
         limits: Limits | None = None,
         http: Mapping[str, Reply | Sequence[Reply]] | None = None,
+        faults: Sequence[Fault] = (),
     ) -> Callable[[F], F]:
         """Declare the decorated test function to be a task of this environment.
 
@@ -95,7 +97,8 @@ class Environment:
         account for are allowed. `no_change=True` says that nothing observable can show success.
         `allow_truncated=True` lets a `no_change` task pass although a limit cut the agent off. `ahead=False` starts
         the episode after the test's fixtures, alone. `min_pass_rate` is this task's gate, 0 to 1. `http` are replies
-        of the HTTP sink for this task; they win over those of the environment.
+        of the HTTP sink for this task; they win over those of the environment. `faults` are calls that go wrong on
+        purpose; the solution makes such a call with `call.failing(...)`.
         """
         where = f"{self.name}.task"
         if not callable(prompt):
@@ -141,6 +144,7 @@ class Environment:
             ahead=ahead,
             min_pass_rate=min_pass_rate,
             limits=limits or self.limits,
+            faults=faults_of(where, faults),
             routes=_together(routes_of(where, self.http), routes_of(where, http)),
         )
 

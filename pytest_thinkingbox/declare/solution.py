@@ -11,10 +11,11 @@ from pytest_thinkingbox.declare.checks import text
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call of a solution."""
+    """One tool call of a solution; with `fails` its answer must be an error."""
 
     tool: str
     arguments: Mapping[str, Any]
+    fails: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,17 @@ class Say:
 
 
 class _CallFactory:
-    """`call("tool", argument=value)` is a tool call; `call.say("...")` is the final text."""
+    """`call("tool", argument=value)` is a tool call; `call.say("...")` is the final text.
+
+    `call.failing("tool", argument=value)` is one whose answer must be an error, because of a fault of the task.
+    """
 
     def __call__(self, tool: str, /, **arguments: Any) -> Call:
         return Call(text("call", "tool", tool), arguments)
+
+    @staticmethod
+    def failing(tool: str, /, **arguments: Any) -> Call:
+        return Call(text("call.failing", "tool", tool), arguments, fails=True)
 
     @staticmethod
     def say(words: str) -> Say:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_thinkingbox.declare.effects import Routes
+from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.solution import Solution
 from pytest_thinkingbox.declare.user import Player
@@ -37,6 +38,7 @@ class Task:
     min_pass_rate: float | None
     limits: Limits
     routes: Routes | None = None
+    faults: tuple[Fault, ...] = ()
 
 
 def attach(function: Callable[..., Any], task: Task) -> None:

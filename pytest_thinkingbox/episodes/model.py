@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_thinkingbox.declare import Environment, Limits, Player
 from pytest_thinkingbox.declare.effects import Routes
+from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.declare.solution import Solution
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail, Rules, StateDiff
@@ -57,6 +58,9 @@ class EpisodeRequest:
     seed: int
     routes: Routes | None = None
     """Replies of the HTTP sink, None without one."""
+    faults: tuple[Fault, ...] = ()
+    campaign_faults: tuple[Fault, ...] = ()
+    """Those of every task; some may be for tools that this one does not have."""
 
     @property
     def attempt_id(self) -> str:
@@ -94,7 +98,10 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call as played: `result` is the text that the agent saw, `error` whether it was an error."""
+    """One call as played: `result` is the text that the agent saw, `error` whether it was an error.
+
+    `fault` says what was done to the call on purpose, such as "after_commit=timeout"; "" when nothing was.
+    """
 
     id: str
     name: str
@@ -102,6 +109,7 @@ class ToolCall:
     result: str
     error: bool
     seconds: float
+    fault: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from pytest_thinkingbox.errors import Invalid
 from pytest_thinkingbox.people.base import Users
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.threads import run_in_turn
+from pytest_thinkingbox.tools.faults import Call, FaultyTools, check_faults
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
 CLOSE_GRACE = 5.0
@@ -228,7 +229,7 @@ async def _converse(
             limits=request.limits,
             seed=seed,
             conversation=conversation,
-            call_tool=_Recorder(toolbox, conversation),
+            call_tool=_Recorder(_faulty(request, toolbox, seed), conversation),
             clock=clock,
             database_url=lease.url if environment.agent_database else None,
             workdir=workdir.folder if workdir else None,
@@ -250,18 +251,28 @@ async def _converse(
             spoken.set()
 
 
+def _faulty(request: EpisodeRequest, toolbox: Toolbox, seed: int) -> Call:
+    faults = (*request.faults, *request.campaign_faults)
+    if not faults:
+        return toolbox.call
+    check_faults(request.faults, [one.name for one in toolbox.specs], where=request.task_id)
+    return FaultyTools(
+        toolbox.call, faults, seed=derive_seed("faults", seed), seconds=request.limits.tool_seconds
+    )
+
+
 class _Recorder:
     """Plays tool calls and writes down what the agent saw of them."""
 
-    def __init__(self, toolbox: Toolbox, conversation: Conversation) -> None:
-        self._toolbox = toolbox
+    def __init__(self, play: Call, conversation: Conversation) -> None:
+        self._play = play
         self._conversation = conversation
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None
     ) -> ToolOutput:
         started = time.perf_counter()
-        output = await self._toolbox.call(name, arguments)
+        output = await self._play(name, arguments)
         calls = self._conversation.tool_calls
         calls.append(
             ToolCall(
@@ -271,6 +282,7 @@ class _Recorder:
                 result=output.text,
                 error=output.error,
                 seconds=time.perf_counter() - started,
+                fault=output.fault,
             )
         )
         return output

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.declare.faults import Fault
     from pytest_thinkingbox.declare.user import Player
     from pytest_thinkingbox.proof.model import Plan
     from pytest_thinkingbox.records.model import Purpose
@@ -45,6 +46,7 @@ class Options:
     audit: bool
     min_pass_rate: float | None
     prices: Prices
+    faults: tuple[Fault, ...]
     proof: Plan | None = None
     """What to play instead of an agent, when this run is a part of a proof."""
 
@@ -189,6 +191,9 @@ _SETTINGS = (
              metavar="PURPOSE",
              help="What the campaign is for: evaluation (default), validation, or probe: those of a probe are no "
                   "baseline."),
+    _Setting(name="faults", parse=str, expected="faults", default=None, metavar="FAULTS",
+             help="Faults of every task, such as 'confirm_*:after_commit=timeout,rate=0.2;send_mail:before=error': the "
+                  "call fails before it is made, or it commits and its answer is lost."),
     _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
              help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
                   "are figures; without one, any failed attempt fails the run."),
@@ -268,6 +273,7 @@ def resolve(config: pytest.Config) -> Options:
         audit=bool(config.getini("tb_audit") if audit is None else audit),
         min_pass_rate=values["min_pass_rate"],
         prices=_prices(config, values["prices"]),
+        faults=_faults(values["faults"]),
         proof=proof,
     )
     _check_together(config, options)
@@ -285,6 +291,17 @@ def _prices(config: pytest.Config, name: str | None) -> Prices:
         return read_prices((config.invocation_params.dir if given else config.rootpath) / name)
     except BrokenPrices as error:
         raise pytest.UsageError(f"--tb-prices: {error}") from None
+
+
+def _faults(line: str | None) -> tuple[Fault, ...]:
+    if not line:
+        return ()
+    from pytest_thinkingbox.declare.faults import parse_faults
+
+    try:
+        return parse_faults(line)
+    except ValueError as error:
+        raise pytest.UsageError(f"--tb-faults: {error}") from None
 
 
 def _proof(config: pytest.Config) -> Plan | None:
@@ -322,6 +339,11 @@ def _check_together(config: pytest.Config, options: Options) -> None:
     if options.agent in _MODEL_AGENTS and options.model is None:
         raise pytest.UsageError(f"--tb-agent={options.agent} needs a model: name it with --tb-model")
     _check_sampling(config, options)
+    if options.faults and options.agent in ("solution", "proof"):
+        raise pytest.UsageError(
+            "--tb-faults: reference solutions know nothing of them and break; faults that belong to a task are "
+            "its own: @environment.task(..., faults=[Fault(...)])"
+        )
     for name in _repeating(config):
         raise pytest.UsageError(
             f"{name} would repeat an attempt until it passes, which makes every figure a lie: take it out of "

@@ -60,6 +60,7 @@ def record_of(
                 result=one.result,
                 error=one.error,
                 seconds=one.seconds,
+                fault=one.fault,
             )
             for one in conversation.tool_calls
         ],
@@ -98,7 +99,9 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
     task = plan.task
     rules = (task.strict, task.no_change, task.allow_truncated, *_rules(task.environment))
     return Hashes(
-        prompt=_digest(plan.prompt, _user(plan.user), repr(task.limits), repr(task.routes)),
+        prompt=_digest(
+            plan.prompt, _user(plan.user), repr(task.limits), repr(task.routes), repr(task.faults)
+        ),
         environment=environment_hash(task.environment),
         seed=None if seed is None else _start(plan, seed),
         checker=_digest(_source(plan.function), repr(rules)),

@@ -32,4 +32,6 @@ def request_of(plan: Plan, options: Options, *, campaign: str) -> EpisodeRequest
         campaign=campaign,
         seed=options.seed,
         routes=task.routes,
+        faults=task.faults,
+        campaign_faults=options.faults,
     )

@@ -152,6 +152,7 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
             "retry_invalid": options.retry_invalid,
             "timeout": options.timeout,
             "audit": options.audit,
+            "faults": [repr(one) for one in options.faults],
             "prices": used_prices(
                 options.prices,
                 role_models(model=options.model, options={"user_model": options.user_model}).values(),

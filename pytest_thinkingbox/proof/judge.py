@@ -103,7 +103,8 @@ def survey_of(task: str, records: Mapping[int, AttemptRecord], notes: Notes | No
     return Survey(
         task=task,
         calls=[
-            PlayedCall(tool=one.name, arguments=one.arguments, result=one.result) for one in first.tool_calls
+            PlayedCall(tool=one.name, arguments=one.arguments, result=one.result, fault=one.fault)
+            for one in first.tool_calls
         ],
         final=first.response or "Done.",
         effects=effects,
@@ -215,7 +216,10 @@ def _judge_one(
         same = reference.same(effects)
     except TooAmbiguous as error:
         return is_("killed") if failed else is_("survived", unseen=[str(error)])
-    refused = any(one.error for one in _different_calls(mutation, record.tool_calls, len(plan.calls)))
+    # A call that a fault hit was not refused: it may have committed.
+    refused = any(
+        one.error and not one.fault for one in _different_calls(mutation, record.tool_calls, len(plan.calls))
+    )
     if refused and (failed or same):
         return is_("refused")
     if same:

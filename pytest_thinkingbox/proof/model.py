@@ -85,11 +85,15 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedCall:
-    """A call as the solution made it; `result` is the text that came back."""
+    """A call as the solution made it; `result` is the text that came back.
+
+    `fault` is what a fault of the task did to it.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     result: str = ""
+    fault: str = ""
 
     def words(self) -> str:
         return f"{self.tool}({', '.join(f'{name}={shown(value)}' for name, value in self.arguments.items())})"

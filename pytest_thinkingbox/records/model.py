@@ -59,7 +59,7 @@ def add_usage(usages: Iterable[Mapping[str, UsageRecord]]) -> dict[str, UsageRec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallRecord:
-    """One call as played: `result` is the text that the agent saw."""
+    """One call as played: `result` is the text that the agent saw; `fault` what was done to it on purpose."""
 
     id: str
     name: str
@@ -67,6 +67,7 @@ class ToolCallRecord:
     result: str
     error: bool
     seconds: float
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

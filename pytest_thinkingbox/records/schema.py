@@ -57,6 +57,7 @@ class _ToolCall(_Strict):
     result: str
     error: bool
     seconds: _Seconds
+    fault: str
 
 
 class _Base64(_Strict):
@@ -259,10 +260,18 @@ def _migrate(data: dict[str, Any], model: type[_Strict]) -> None:
     data.update({name: value for name, value in _ADDED[model].items() if name not in data})
     if model is AttemptLine and isinstance(data.get("hashes"), dict):
         data["hashes"] = dict.fromkeys(data["hashes"])
-    if model is AttemptLine and isinstance(data.get("mail"), list):
-        for mail in data["mail"]:  # whose attachments were names, without what they held
-            mail["attachments"] = [{"name": one, "type": "", "data": ""} for one in mail["attachments"]]
+    if model is AttemptLine:
+        for call in _objects(data.get("tool_calls")):
+            call.setdefault("fault", "")
+        for mail in _objects(data.get("mail")):  # whose attachments were names, without what they held
+            names = mail.get("attachments")
+            if isinstance(names, list):
+                mail["attachments"] = [{"name": one, "type": "", "data": ""} for one in names]
     data["version"] = RECORD_VERSION
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _short(value: object) -> str:

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from pytest_thinkingbox.backends.sqlite import SqliteBackend
-from pytest_thinkingbox.backends.sqlite.lane import LANE, Lane
+from pytest_thinkingbox.backends.sqlite.lane import LANE, Lane, Turn
 from tests.backends.sqlite_worlds import environment_of
 
 SOON = 5.0  # seconds; far more than anything here takes
@@ -256,3 +256,37 @@ def test_an_attempt_does_not_wait_for_the_open_transaction_of_another(backend: S
     slow.cut()
     assert len(slow.read_changes(audit=True).rows) == 1
     slow.release()
+
+
+def test_a_turn_that_was_taken_over_before_its_thread_woke_is_still_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lane = Lane(patience=0.01)
+    with threads() as start:
+        held = start(lane.enter).result(SOON)
+
+        class Late:
+            """A lock that is given between the end of the wait for it and the next look."""
+
+            def __init__(self) -> None:
+                self.times = 0
+
+            def acquire(self, timeout: float = 0) -> bool:
+                self.times += 1
+                if self.times == 1:
+                    lane.leave(held)  # it becomes this one's
+                    lane._holder = None  # and another one's, who has left since
+                    time.sleep(0.02)
+                return self.times != 1
+
+            def release(self) -> None:
+                """Given."""
+
+        class LateTurn(Turn):
+            def __init__(self) -> None:
+                super().__init__()
+                self.given: Any = Late()
+
+        monkeypatch.setattr("pytest_thinkingbox.backends.sqlite.lane.Turn", LateTurn)
+        turn = start(lane.enter).result(SOON)
+    assert turn.given.times == 2

@@ -22,14 +22,14 @@ def twenty_attempts(agent: str, folder: Path) -> subprocess.CompletedProcess[str
     return done
 
 
-def test_the_solutions_pass_300_of_300(tmp_path: Path) -> None:
+def test_the_solutions_pass_360_of_360(tmp_path: Path) -> None:
     done = twenty_attempts("solution", tmp_path)
-    assert "300/300 passed, 300 of 300 valid" in done.stdout
-    assert "20/20     15 of 15 tasks passed every attempt" in done.stdout
+    assert "360/360 passed, 360 of 360 valid" in done.stdout
+    assert "20/20     18 of 18 tasks passed every attempt" in done.stdout
     assert done.returncode == 0
 
 
-def test_doing_nothing_passes_0_of_300(tmp_path: Path) -> None:
+def test_doing_nothing_passes_0_of_360(tmp_path: Path) -> None:
     done = twenty_attempts("none", tmp_path)
-    assert "0/300 passed, 300 of 300 valid" in done.stdout
+    assert "0/360 passed, 360 of 360 valid" in done.stdout
     assert done.returncode == 1

@@ -64,7 +64,8 @@ class Lane:
                 if self._holder is turn:
                     break
                 overdue = time.monotonic() - self._since >= self._patience
-                if overdue and self._waiting[0] is turn:
+                # Not in line any more: it was given, and taken over before this thread woke.
+                if overdue and self._waiting and self._waiting[0] is turn:
                     self._waiting.popleft()
                     self._give(turn)
                     break
