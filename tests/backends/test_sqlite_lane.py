@@ -262,8 +262,8 @@ def test_a_turn_that_was_taken_over_before_its_thread_woke_is_still_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lane = Lane(patience=0.01)
+    held = lane.enter()
     with threads() as start:
-        held = start(lane.enter).result(SOON)
 
         class Late:
             """A lock that is given between the end of the wait for it and the next look."""
