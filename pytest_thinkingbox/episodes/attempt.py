@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_thinkingbox.episodes.judging import Judge, nobody
 from pytest_thinkingbox.episodes.model import Episode, StopReason, ToolCall, Usage
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.state.claims import Changes
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 class Attempt:
     """One attempt after its end: the final state, what changed, what was sent, what was said."""
 
-    def __init__(self, episode: Episode) -> None:
+    def __init__(self, episode: Episode, *, judge: Judge | None = None) -> None:
         if episode.diff is None or episode.rules is None:
             raise ConfigurationError(f"{episode.request.attempt_id} has no final state: {episode.detail}")
         self._episode = episode
         self._connections: dict[str, Connection] = {}
         self._credit = 0.0
+        self.judge = judge or Judge(nobody)
         self.changes = Changes(episode.diff, episode.rules)
         self.outbox = Outbox(episode.mail, episode.http, episode.files)
 

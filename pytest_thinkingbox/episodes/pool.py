@@ -10,10 +10,11 @@ from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
-from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
+from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest, Usage
 from pytest_thinkingbox.episodes.run import World, run_episode
 from pytest_thinkingbox.episodes.slots import Slots
 from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.state.rulings import Ruling
 
 CLOSE_SECONDS = 15.0
 """How long `close` waits for running episodes to let go of what they hold."""
@@ -93,6 +94,14 @@ class EpisodePool:
         assert self._slots is not None
         asyncio.run_coroutine_threadsafe(self._slots.open(), self._running_loop())
 
+    def ask_judge(self, question: str, about: str, usage: Usage) -> Future[Ruling]:
+        """Ask the world's judge, beside whatever plays. What it costs is added to `usage`."""
+        assert self._world is not None, "a checker runs after an episode"
+        assert self._world.judge is not None
+        return asyncio.run_coroutine_threadsafe(
+            self._world.judge.ask(question, about, usage), self._running_loop()
+        )
+
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._closed:
             raise RuntimeError("the pool is closed")
@@ -121,6 +130,8 @@ class EpisodePool:
             if self._world is not None:
                 await self._world.agent.aclose()
                 await self._world.users.aclose()
+                if self._world.judge is not None:
+                    await self._world.judge.aclose()
 
         with asyncio.Runner() as runner:
             loop = runner.get_loop()

@@ -22,6 +22,7 @@ from pytest_thinkingbox.episodes.outcomes import meaning_of
 from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.errors import Invalid
 from pytest_thinkingbox.people.base import Users
+from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.threads import run_in_turn
 from pytest_thinkingbox.tools.faults import Call, FaultyTools, check_faults
@@ -50,6 +51,7 @@ class World:
     agent: Agent
     users: Users
     audit: bool
+    judge: JudgeModel | None = None
     tamper: Tamper | None = None
 
 

@@ -57,7 +57,7 @@ def named(role: Role, error: ConfigurationError) -> ConfigurationError:
 
 def make_model(
     settings: Settings,
-    agent: Agent,
+    agent: Agent | None,
     *,
     parameters: Callable[[Api], Mapping[str, Any]] = lambda api: {},
 ) -> PeopleModel | None:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
 from pytest_thinkingbox.plugin.collect import Collection
-from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, outbox
+from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
@@ -19,7 +19,7 @@ from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers,
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.runner import Runner
 
-__all__ = ["_thinkingbox_attempt", "attempt", "changes", "outbox"]
+__all__ = ["_thinkingbox_attempt", "attempt", "changes", "judge", "outbox"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,6 +10,7 @@ from pytest_thinkingbox.plugin.stash import plan_key, runner_key
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.episodes.attempt import Attempt
+    from pytest_thinkingbox.episodes.judging import Judge
     from pytest_thinkingbox.state.claims import Changes
     from pytest_thinkingbox.state.outbox import Outbox
 
@@ -40,3 +41,9 @@ def changes(_thinkingbox_attempt: Attempt) -> Changes:
 def outbox(_thinkingbox_attempt: Attempt) -> Outbox:
     """What the attempt sent: `outbox.mail`."""
     return _thinkingbox_attempt.outbox
+
+
+@pytest.fixture
+def judge(_thinkingbox_attempt: Attempt) -> Judge:
+    """Answers narrow questions about a text: `judge.yes("Does it name the date?", about=attempt.response)`."""
+    return _thinkingbox_attempt.judge

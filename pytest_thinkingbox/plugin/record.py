@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -18,6 +19,7 @@ from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.records.model import AttemptRecord, Hashes, ToolCallRecord, UsageRecord
 from pytest_thinkingbox.state.codec import encode_diff
+from pytest_thinkingbox.state.rulings import Ruling
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.options import Options
@@ -33,6 +35,7 @@ def record_of(
     xfail: bool,
     xfail_strict: bool,
     credit: float | None,
+    rulings: Sequence[Ruling],
     final: bool,
 ) -> AttemptRecord:
     """The record of one try; `final` says that its verdict is the attempt's."""
@@ -65,6 +68,7 @@ def record_of(
             for one in conversation.tool_calls
         ],
         response=conversation.response,
+        rulings=rulings,
         changes=None if episode.diff is None else encode_diff(episode.diff),
         mail=episode.mail,
         http=episode.http,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from pytest_thinkingbox.episodes import attempt as attempts
 from pytest_thinkingbox.episodes.attempt import Attempt
+from pytest_thinkingbox.episodes.judging import Judge
 from pytest_thinkingbox.episodes.model import Conversation, Episode
 from pytest_thinkingbox.episodes.outcomes import TRUNCATED, Verdict, failed, invalid, judge_checker
 from pytest_thinkingbox.episodes.pool import EpisodePool, Stopped, Tries
@@ -32,6 +35,7 @@ from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, share
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.plugin.judging import CampaignJudge
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.records.store import CampaignFolder
 
@@ -74,6 +78,7 @@ class Runner:
         folder: CampaignFolder,
         campaign: str,
         stop: StopFlag,
+        judge: CampaignJudge,
     ) -> None:
         self._session = session
         self._options = options
@@ -81,6 +86,7 @@ class Runner:
         self._folder = folder
         self._campaign = campaign
         self._stop = stop
+        self._judge = judge
         self._window = WINDOW * share(options.concurrency, session.config)
         self._waiting = 0
         self._called: Run | None = None
@@ -162,8 +168,7 @@ class Runner:
         try:
             run.tries = self._wait(run.future)
         except ConfigurationError as error:
-            self._stop.raise_(str(error))
-            self._session.shouldstop = printable(f"configuration error: {error}")
+            self._stop_campaign(error)
             raise
         except Stopped:
             self._session.shouldstop = "configuration error: " + printable(self._stop.reason() or "stopped")
@@ -175,10 +180,14 @@ class Runner:
             self._waiting -= 1
         episode = run.tries[-1]
         if episode.cause is None:
-            run.attempt = Attempt(episode)
+            run.attempt = Attempt(episode, judge=Judge(partial(self._judge.ask, episode, self._wait)))
             return
         run.verdict = invalid(episode.cause, episode.detail)
         raise InvalidAttempt(f"invalid: {episode.cause}: {episode.detail}") from episode.error
+
+    def _stop_campaign(self, error: ConfigurationError) -> None:
+        self._stop.raise_(str(error))
+        self._session.shouldstop = printable(f"configuration error: {error}")
 
     def _wait(self, future: Future[T]) -> T:
         """The future's result; in short waits, so that Ctrl-C gets through."""
@@ -212,7 +221,10 @@ class Runner:
         finally:
             run.in_call = False
             self._called = None
-        run.verdict = self._judge(run, error)
+        if isinstance(error, ConfigurationError):
+            self._stop_campaign(error)
+            raise error
+        run.verdict = self._verdict_of(run, error)
         if error is None and run.verdict.outcome == "failed" and not run.subtest_errors:
             pytest.fail(run.verdict.detail, pytrace=False)
         if error is not None and run.verdict.outcome == "failed" and not _asserted(error):
@@ -226,13 +238,16 @@ class Runner:
         if self._called is not None:
             self._called.explanation = lines
 
-    def _judge(self, run: Run, error: BaseException | None) -> Verdict:
+    def _verdict_of(self, run: Run, error: BaseException | None) -> Verdict:
         assert run.attempt is not None
         task = run.plan.task
         broken = [one for one in run.subtest_errors if not _asserted(one)]
         decisive = error or next(iter(broken or run.subtest_errors), None)
         if isinstance(decisive, pytest.fail.Exception) and _never_ran(run.plan.function, decisive):
             return invalid("checker", str(decisive))
+        judge = run.attempt.judge
+        if judge.broken is not None:  # also where the checker caught it, and made a "no" of it
+            return invalid("judge", str(judge.broken))
         explanation = "\n".join(run.explanation)
         verdict = judge_checker(
             decisive,
@@ -242,6 +257,10 @@ class Runner:
             schema_unaccounted=task.strict and bool(run.attempt.changes.unaccounted_schema()),
             credit=attempts.earned_credit(run.attempt),
         )
+        if verdict.outcome == "failed" and judge.rulings and _is_ruling(decisive):
+            last = judge.rulings[-1]
+            why = f"the judge answered {last.answer} to {last.question!r}\n{last.reason}\n{verdict.detail}"
+            return replace(verdict, detail=why)
         if verdict.outcome == "passed" and task.no_change and not task.allow_truncated:
             reason = run.attempt.stop_reason
             if reason in TRUNCATED:
@@ -312,6 +331,9 @@ class Runner:
             return
         if run.verdict.outcome == "failed" and len(run.explanation) > _SHOWN_BY_PYTEST:
             report.sections.append(("thinkingbox comparison, whole", run.verdict.detail))
+        if run.verdict.outcome == "failed" and run.attempt is not None and run.attempt.judge.rulings:
+            lines = [f"{one.answer} to {one.question!r}: {one.reason}" for one in run.attempt.judge.rulings]
+            report.sections.append(("thinkingbox judge", "\n".join(lines)))
         if run.verdict.outcome == "invalid":
             _make_error(report, run.verdict)
         elif error is None and report.failed and run.xfail_strict:
@@ -321,6 +343,7 @@ class Runner:
             report.wasxfail = "strict, judged over all attempts"
 
     def _finish(self, run: Run, report: pytest.TestReport) -> None:
+        rulings = () if run.attempt is None else tuple(run.attempt.judge.rulings)
         credit = None if run.attempt is None else attempts.earned_credit(run.attempt) or None
         if run.attempt is not None:
             attempts.close(run.attempt)
@@ -340,6 +363,7 @@ class Runner:
                 xfail=run.xfail,
                 xfail_strict=run.xfail_strict,
                 credit=credit if final else None,
+                rulings=rulings if final else (),
                 final=final,
             )
             self._folder.append(record)
@@ -358,6 +382,11 @@ class Runner:
         self._pool.close()
         for handler in private.capture_handlers(self._session.config):
             handler.removeFilter(self._log_filter)
+
+
+def _is_ruling(error: BaseException | None) -> bool:
+    """Whether the assertion was that of `assert judge.yes(...)`, or `assert not ...`."""
+    return bool(re.match(r"assert (?:False|not True)\n \+  where \w+ = yes\(", str(error)))
 
 
 def _asserted(error: BaseException) -> bool:

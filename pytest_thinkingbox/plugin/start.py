@@ -12,12 +12,18 @@ import pytest
 from filelock import FileLock
 
 from pytest_thinkingbox.agents import make_agent
+from pytest_thinkingbox.agents.base import Agent
 from pytest_thinkingbox.backends import make_backend
 from pytest_thinkingbox.episodes.pool import EpisodePool
 from pytest_thinkingbox.episodes.run import World
+from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.people.framing import INSTRUCTIONS, content_hash
+from pytest_thinkingbox.people.judge import JudgeModel, parameters
 from pytest_thinkingbox.people.models import Settings, key_variable, make_model
+from pytest_thinkingbox.people.user import PROMPT
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
@@ -27,6 +33,7 @@ from pytest_thinkingbox.plugin.xdist import WINDOW, processes, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
+from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.store import CampaignFolder
 from pytest_thinkingbox.stats.cost import role_models, used_prices
 
@@ -44,13 +51,15 @@ def make_runner(session: pytest.Session) -> Runner:
 
     def make_world() -> World:
         assert options.agent is not None
+        _check_judge(session, options)
         plans = [item.stash[plan_key] for item in session.items if plan_key in item.stash]
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
         backend = make_backend(options.backend, label=name, processes=processes(config))
         if options.proof is not None:
-            return proof_world(options.proof, backend, audit=options.audit)
+            judge = _make_judge(options, None, concurrency=concurrency)
+            return proof_world(options.proof, backend, audit=options.audit, judge=judge)
         agent = make_agent(
             options.agent,
             model=options.model,
@@ -75,24 +84,62 @@ def make_runner(session: pytest.Session) -> Runner:
                 )
             ),
             audit=options.audit,
+            judge=_make_judge(options, agent, concurrency=concurrency),
         )
 
     stop = StopFlag(path)
+    redactor = Redactor(secrets=_keys(), urls=[options.backend])
+    pool = EpisodePool(
+        make_world=make_world,
+        concurrency=concurrency,
+        retry_invalid=options.retry_invalid,
+        stop_requested=stop.is_raised,
+    )
     runner = Runner(
         session=session,
         options=options,
         campaign=name,
-        folder=_open_folder(path, session, options, Redactor(secrets=_keys(), urls=[options.backend])),
+        folder=_open_folder(path, session, options, redactor),
         stop=stop,
-        pool=EpisodePool(
-            make_world=make_world,
-            concurrency=concurrency,
-            retry_invalid=options.retry_invalid,
-            stop_requested=stop.is_raised,
+        pool=pool,
+        judge=CampaignJudge(
+            pool=pool,
+            rulings=RulingStore(path / "judge.jsonl", redactor=redactor),
+            model=options.judge_model,
         ),
     )
     config.stash[runner_key] = runner
     return runner
+
+
+def _check_judge(session: pytest.Session, options: Options) -> None:
+    """Before anything is spent: whoever asks a judge has one."""
+    if options.judge_model is not None:
+        return
+    for item in session.items:
+        if not isinstance(item, pytest.Function) or plan_key not in item.stash:
+            continue
+        if "judge" in item.fixturenames and not private.is_skipped_by_mark(item):
+            raise ConfigurationError(
+                f"{item.nodeid} asks a judge, and there is none: name a model with --tb-judge-model"
+            )
+
+
+def _make_judge(options: Options, agent: Agent | None, *, concurrency: int) -> JudgeModel | None:
+    if options.judge_model is None:
+        return None
+    model = make_model(
+        Settings(
+            role="judge",
+            model=options.judge_model,
+            base_url=options.judge_base_url,
+            agent_base_url=options.base_url,
+            concurrency=concurrency,
+        ),
+        agent,
+        parameters=parameters,
+    )
+    return None if model is None else JudgeModel(model)
 
 
 def _keys() -> list[str]:
@@ -147,7 +194,9 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
             "user_model": options.user_model,
             "user_base_url": options.user_base_url,
             "judge_model": options.judge_model,
+            "user_prompt": content_hash(PROMPT)[:16],
             "judge_base_url": options.judge_base_url,
+            "judge_prompt": content_hash(INSTRUCTIONS)[:16],
             "concurrency": options.concurrency,
             "retry_invalid": options.retry_invalid,
             "timeout": options.timeout,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 
 RECORD_VERSION = 2
 
@@ -112,6 +113,7 @@ class AttemptRecord:
     messages: Sequence[Mapping[str, Any]] = ()
     tool_calls: Sequence[ToolCallRecord] = ()
     response: str = ""
+    rulings: Sequence[Ruling] = ()
     changes: Any = None
     mail: Sequence[ReceivedMail] | None = None
     http: Sequence[ReceivedRequest] | None = None

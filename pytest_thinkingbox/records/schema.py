@@ -25,6 +25,7 @@ from pytest_thinkingbox.records.model import (
 )
 from pytest_thinkingbox.state.model import Attachment, ReceivedMail
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 
 SCHEMA_PATH = Path(__file__).with_name("attempt.schema.json")
 
@@ -100,6 +101,21 @@ class _Mail(_Strict):
     attachments: list[_Attachment]
 
 
+class _Ruling(_Strict):
+    question: str
+    about: str
+    answer: Literal["yes", "no"]
+    reason: str
+    model: str
+    cached: bool
+
+
+class RulingLine(_Ruling):
+    """One line of judge.jsonl."""
+
+    key: str
+
+
 class _Hashes(_Strict):
     prompt: str | None
     environment: str | None
@@ -127,6 +143,7 @@ class AttemptLine(_Strict):
     messages: list[dict[str, Any]]
     tool_calls: list[_ToolCall]
     response: str
+    rulings: list[_Ruling]
     changes: Any
     mail: list[_Mail] | None
     http: list[_Request] | None
@@ -178,6 +195,7 @@ def parse_record(text: str, *, where: str) -> AttemptRecord:
         raise BrokenRecords(f"{where}: {error}") from None
     data["usage"] = {role: UsageRecord(**one) for role, one in data["usage"].items()}
     data["hashes"] = Hashes(**data["hashes"])
+    data["rulings"] = tuple(Ruling(**one) for one in data["rulings"])
     data["messages"] = tuple(data["messages"])
     data["tags"] = tuple(data["tags"])
     data["volatile"] = tuple(data["volatile"])
@@ -217,6 +235,13 @@ def _content(data: Any) -> bytes:
     return b64decode(data["base64"], validate=True)
 
 
+def parse_ruling(text: str) -> tuple[str, Ruling]:
+    """One line of `judge.jsonl` and its key. Raises ValueError."""
+    data = json.loads(text)
+    RulingLine.model_validate(data)
+    return data.pop("key"), Ruling(**data)
+
+
 def parse_info(text: str, *, where: str) -> CampaignInfo:
     """`campaign.json` read strictly. Raises BrokenRecords."""
     data = _validated(CampaignFile, text, where)
@@ -249,7 +274,7 @@ def _validated(model: type[_Strict], text: str, where: str) -> dict[str, Any]:
 
 
 _ADDED: dict[type[_Strict], dict[str, Any]] = {
-    AttemptLine: {"volatile": [], "regraded_at": None, "http": None, "files": None},
+    AttemptLine: {"rulings": [], "volatile": [], "regraded_at": None, "http": None, "files": None},
     CampaignFile: {"purpose": "evaluation", "shard": None},
 }
 """What version 2 has and version 1 had not, with the value that says so."""

@@ -25,6 +25,7 @@ def record_data(record: AttemptRecord) -> dict[str, Any]:
     data["mail"] = None if record.mail is None else [_mail_data(one) for one in record.mail]
     data["http"] = None if record.http is None else [_with_content(one) for one in record.http]
     data["files"] = None if record.files is None else [_with_content(one) for one in record.files]
+    data["rulings"] = [shallow(one) for one in record.rulings]
     data["usage"] = {role: shallow(one) for role, one in record.usage.items()}
     data["hashes"] = shallow(record.hashes)
     return data

@@ -16,6 +16,7 @@ from pytest_thinkingbox.state.codec import decode_diff
 from pytest_thinkingbox.state.diff import changed_columns
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 
 _INDENT = "    "
 _SHOWN = 2_000  # characters of one text; the record has all of it
@@ -46,6 +47,7 @@ class _View:
         self._mail(record.mail)
         self._received("requests", record.http)
         self._received("files", record.files)
+        self._rulings(record.rulings)
         self._outcome(record)
 
     def _head(self, title: str) -> None:
@@ -121,6 +123,14 @@ class _View:
                 self._text(f"{one.method} {one.path}{query} ({answer})", "  ")
             if one.data:
                 self._text(one.text)
+
+    def _rulings(self, rulings: Sequence[Ruling]) -> None:
+        if not rulings:
+            return
+        self._head("judge")
+        for one in rulings:
+            self._text(one.question, "  ")
+            self._text(f"{one.answer}: {one.reason} ({one.model}{', asked before' if one.cached else ''})")
 
     def _outcome(self, record: AttemptRecord) -> None:
         self._head("outcome")

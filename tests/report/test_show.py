@@ -8,6 +8,7 @@ from pytest_thinkingbox.report.show import show_lines
 from pytest_thinkingbox.state.codec import encode_diff
 from pytest_thinkingbox.state.model import Attachment, ReceivedMail, RowChange, SchemaDelta, StateDiff
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 from tests.records.builders import record
 
 DIFF = StateDiff(
@@ -111,6 +112,15 @@ def test_a_state_that_was_not_read_is_not_an_empty_one() -> None:
     unchanged = record(changes=encode_diff(StateDiff()), mail=())
     text = "\n".join(show_lines(tries=[unchanged]))
     assert "changes\n  none\n\nmail\n  none" in text
+
+
+def test_what_the_judge_answered_is_shown_with_its_reason() -> None:
+    ruling = Ruling(
+        question="Is it polite?", about="ab", answer="no", reason="It is rude.\x1b[2J", model="j", cached=True
+    )
+    text = "\n".join(show_lines(tries=[record(rulings=(ruling,))]))
+    assert "judge\n  Is it polite?\n    no: It is rude.\\x1b[2J (j, asked before)\n" in text
+    assert "judge" not in show_lines(tries=[record()])
 
 
 def test_without_a_mail_sink_there_is_no_mail_section() -> None:
