@@ -144,7 +144,7 @@ def _call(call: ToolCallRecord) -> Json:
         "arguments": _arguments(call.arguments),
         "played": True,
         "error": call.error,
-        "seconds": round(call.seconds, 3),
+        "seconds": round(call.seconds, 2),
         "result": safe(_indented(call.result)),
     }
 

@@ -29,7 +29,7 @@ from pytest_thinkingbox.stats.verdict import Verdict
 
 _REASONS = 3  # below a task
 _CAUSES = 12  # of the campaign
-_LONGEST_REASON = 240  # characters
+_LONGEST_REASON = 160  # characters
 
 State = Literal["p", "f", "i", "n"]
 """Passed, failed, invalid, not run."""

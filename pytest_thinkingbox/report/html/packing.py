@@ -23,6 +23,12 @@ from pytest_thinkingbox.report.html.detail import (
 _LISTS = ("talk", "calls", "arguments", "rows", "cells", "schema", "items", "facts")
 _SHARED = 64  # characters from which a text that several tasks have is kept once for all of them
 _REPEATED = 200  # characters from which a text of one task is kept once
+_PIECES, _PIECE = (
+    10,
+    1_600,
+)  # tasks, and twice as many bytes of each: together no more than deflate looks back
+_TRIED = 25  # tasks by which the size of a campaign is guessed
+_TOLERANCE = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +47,10 @@ RULES = (
     Rule(longest=LONGEST, most=MOST),
     Rule(longest=4_000, most=400),
     Rule(longest=1_500, most=200),
-    Rule(longest=1_500, most=200, alike=5),
-    Rule(longest=1_500, most=200, alike=2),
+    Rule(longest=600, most=100),
+    Rule(longest=600, most=100, alike=5),
+    Rule(longest=600, most=100, alike=3),
+    Rule(longest=600, most=100, alike=2),
     Rule(longest=600, most=100, alike=1),
     Rule(longest=200, most=40, alike=1),
     Rule(longest=200, most=20, alike=0),
@@ -64,16 +72,22 @@ class Shortened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """`blocks` holds one string for each task, `shared` the texts that several of them have; base64 of zlib of JSON."""
+    """Each string is base64. `blocks` holds one for each task, `shared` the texts that several of them have.
+
+    They are JSON, compressed as the rest of a raw deflate stream that begins with `start`. So what comes out of
+    `start` followed by a block is `skip` bytes of typical text, which were only there to refer to, and the JSON.
+    """
 
     rule: Rule
     shortened: Shortened
+    start: str
+    skip: int
     shared: str
     blocks: tuple[str, ...]
 
     @property
     def size(self) -> int:
-        return len(self.shared) + sum(map(len, self.blocks))
+        return len(self.start) + len(self.shared) + sum(map(len, self.blocks))
 
 
 @dataclass(slots=True)
@@ -95,13 +109,18 @@ class Details:
 
     def pack(self, *, tasks: Sequence[str], room: int) -> Packed:
         """The details of `tasks`, in that order, in at most `room` bytes where one of the rules achieves it."""
+        some = _spread(tasks, _TRIED)
         for rule in RULES[:-1]:
-            packed = self._pack(tasks, rule, room)
-            if packed is not None:
+            # A few tasks tell which rules are out of the question.
+            if (
+                len(some) < len(tasks)
+                and self._pack(some, rule).size * len(tasks) > room * len(some) * _TOLERANCE
+            ):
+                continue
+            packed = self._pack(tasks, rule)
+            if packed.size <= room:
                 return packed
-        packed = self._pack(tasks, RULES[-1], None)
-        assert packed is not None
-        return packed
+        return self._pack(tasks, RULES[-1])
 
     def _see(self, value: Any, task: str) -> None:
         """Remember which texts occur in more than one task, by their hash."""
@@ -115,28 +134,54 @@ class Details:
             for one in value:
                 self._see(one, task)
 
-    def _pack(self, tasks: Sequence[str], rule: Rule, room: int | None) -> Packed | None:
+    def _pack(self, tasks: Sequence[str], rule: Rule) -> Packed:
+        compressor = _Compressor(self._typical(tasks, rule))
         pages = _Pages(rule, self._seen)
-        blocks: list[str] = []
-        size = 0
-        for task in tasks:
-            attempts = {
-                number: [json.loads(zlib.decompress(lines[one])) for one in sorted(lines)]
-                for number, lines in sorted(self._tries.get(task, {}).items())
-            }
-            blocks.append(_compressed(pages.of_task(attempts)))
-            size += len(blocks[-1])
-            if room is not None and size > room:
-                return None
-        packed = Packed(
-            rule=rule, shortened=pages.shortened, shared=_compressed(pages.shared), blocks=tuple(blocks)
+        blocks = tuple(compressor.compressed(pages.of_task(self._attempts(task))) for task in tasks)
+        return Packed(
+            rule=rule,
+            shortened=pages.shortened,
+            start=compressor.start,
+            skip=compressor.skip,
+            shared=compressor.compressed(pages.shared),
+            blocks=blocks,
         )
-        return None if room is not None and packed.size > room else packed
+
+    def _attempts(self, task: str) -> dict[int, list[Json]]:
+        return {
+            number: [json.loads(zlib.decompress(tries[one])) for one in sorted(tries)]
+            for number, tries in sorted(self._tries.get(task, {}).items())
+        }
+
+    def _typical(self, tasks: Sequence[str], rule: Rule) -> bytes:
+        """Pieces of some tasks: what most blocks hold too."""
+        pages = _Pages(rule, self._seen)
+        pieces = [pages.of_task(self._attempts(task)) for task in _spread(tasks, _PIECES)]
+        texts = b"".join(_json(one["texts"])[:_PIECE] for one in pieces)
+        return texts + b"".join(_json(one["attempts"])[:_PIECE] for one in pieces)
 
 
-def _compressed(data: Any) -> str:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
+def _spread(tasks: Sequence[str], number: int) -> Sequence[str]:
+    """About as many tasks, from everywhere."""
+    return tasks[:: max(len(tasks) // number, 1)]
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+class _Compressor:
+    """Deflate that has seen some text before; a browser can do the same, though it knows no dictionaries."""
+
+    def __init__(self, typical: bytes) -> None:
+        self._primed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+        start = self._primed.compress(typical) + self._primed.flush(zlib.Z_SYNC_FLUSH)
+        self.start = b64encode(start).decode("ascii")
+        self.skip = len(typical)
+
+    def compressed(self, data: Any) -> str:
+        one = self._primed.copy()
+        return b64encode(one.compress(_json(data)) + one.flush()).decode("ascii")
 
 
 class _Pages:

@@ -26,12 +26,18 @@
 
   // ---- details: one block a task, and one of texts that several tasks share
 
-  async function unpack(id) {
+  function decode(id) {
     const packed = atob($(id).textContent.trim());
     const bytes = new Uint8Array(packed.length);
     for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
+    return bytes;
+  }
+
+  // Every block goes on where one common start ends, which holds nothing but text to refer to.
+  async function unpack(id) {
+    const stream = new Blob([decode("start"), decode(id)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const whole = await new Response(stream).arrayBuffer();
+    return JSON.parse(new TextDecoder().decode(new Uint8Array(whole, Number($("start").dataset.skip))));
   }
 
   const cache = new Map();
@@ -178,6 +184,11 @@
 
   const cellsOf = (row) => [...row.querySelectorAll(".strip a")];
   const numberOf = (cell) => Number(cell.hash.split(".")[1]);
+  for (const row of rows) {
+    for (const [at, cell] of row.querySelectorAll(".strip > *").entries()) {
+      if (cell.localName === "a") cell.setAttribute("href", `#${row.id}.${at + 1}`);
+    }
+  }
   const nameOf = (row) => {
     const file = row.querySelector(".from").textContent, name = row.querySelector(".name").textContent;
     return file ? `${file}::${name}` : name;

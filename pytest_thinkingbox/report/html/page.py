@@ -62,12 +62,15 @@ def html_report(
     size = len(_render(head, _notices(None, folder)).encode()) + len(script.encode())
     packed = details.pack(tasks=[task.task for task in tasks], room=largest - size - _SPARE)
     yield _render(head, _notices(packed, folder))
-    for name, block in (
-        ("shared", packed.shared),
-        *((f"d{at}", one) for at, one in enumerate(packed.blocks)),
-    ):
-        yield f'<script type="application/octet-stream" id="{name}">{block}</script>\n'
+    yield _data(f'"start" data-skip="{packed.skip}"', packed.start)
+    yield _data('"shared"', packed.shared)
+    for at, block in enumerate(packed.blocks):
+        yield _data(f'"d{at}"', block)
     yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+def _data(name: str, block: str) -> str:
+    return f'<script type="application/octet-stream" id={name}>{block}</script>\n'
 
 
 def _render(head: Mapping[str, Any], notices: Mapping[str, Any]) -> str:
