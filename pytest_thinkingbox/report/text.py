@@ -18,6 +18,8 @@ def escape(text: str) -> str:
 
 def escape_lines(text: str) -> str:
     """As `escape`, for places that keep lines and tabs; a line that ends as on Windows just ends."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "\n".join(
         "\t".join(escape(part) for part in line.split("\t"))
         for line in text.replace("\r\n", "\n").split("\n")

@@ -30,11 +30,11 @@ def plural(number: int, noun: str) -> str:
 
 def valid(total: Pooled) -> str:
     """The denominator of pooled counts: how many of the requested attempts are valid, and what became of the rest."""
-    text = f"{total.valid} of {total.requested} valid"
+    text = f"{total.valid:,} of {total.requested:,} valid"
     if total.invalid:
-        text += f", {total.invalid} invalid"
+        text += f", {total.invalid:,} invalid"
     if (not_run := total.requested - total.valid - total.invalid) > 0:
-        text += f", {not_run} not run"
+        text += f", {not_run:,} not run"
     return text
 
 

@@ -196,6 +196,9 @@ def test_t3_where_no_task_has_k_valid_attempts_the_curve_ends() -> None:
     assert curve is not None
     assert [one.at_least_once for one in curve.steps][-2:] == ["n/a", "n/a"]
     assert len(curve.lines[0].dots) == 4
+    assert curve.note == (
+        "From k = 5 on over fewer tasks, at k = 6 over 0/1: the others have fewer than k valid attempts."
+    )
 
 
 def test_labels_of_curves_that_end_together_do_not_lie_on_each_other() -> None:

@@ -45,6 +45,7 @@ class Curve:
     up: tuple[tuple[float, str], ...]
     steps: tuple[Step, ...]
     summary: str
+    note: str
 
 
 def curve_of(tasks: Sequence[TaskCounts]) -> Curve | None:
@@ -63,6 +64,7 @@ def curve_of(tasks: Sequence[TaskCounts]) -> Curve | None:
     last = known[-1]
     curves = [("pass@k", [one.mean for one in at]), ("pass^k", [one.mean for one in hat])]
     lines = [_line(name, means, most) for name, means in curves]
+    short = [k for k, one in zip(ks, at, strict=True) if one.not_available]
     return Curve(
         lines=_apart(lines),
         across=tuple((_x(k, most), k) for k in _marks(most)),
@@ -71,6 +73,12 @@ def curve_of(tasks: Sequence[TaskCounts]) -> Curve | None:
         summary=(
             f"pass@k goes from {steps[0].at_least_once} at k=1 to {steps[last - 1].at_least_once} at k={last}, "
             f"pass^k from {steps[0].every_time} to {steps[last - 1].every_time}."
+        ),
+        note=(
+            f"From k = {short[0]} on over fewer tasks, at k = {most} over {steps[-1].of_tasks}: the others have fewer "
+            "than k valid attempts."
+            if short
+            else ""
         ),
     )
 

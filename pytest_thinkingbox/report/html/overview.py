@@ -116,7 +116,7 @@ def _first_try(tasks: Sequence[TaskCounts]) -> Figure:
     if (interval := these_tasks(tasks=tasks)) is not None:
         notes.append(f"95 %: {span(interval)} for these tasks")
     if len(first.values) >= FEWEST and (interval := new_tasks(values=first.values)) is not None:
-        notes.append(f"95 %: {span(interval)} for new ones like these")
+        notes.append(f"95 %: {span(interval)} for new tasks")
     if text := without_no_change(tasks):
         notes.append(text)
     return Figure(name="pass@1", value=share(first.mean), notes=tuple(notes))
