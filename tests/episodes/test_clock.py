@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
 import pytest
 
@@ -94,3 +96,52 @@ def test_a_body_that_ignores_its_cancellation_is_overdue():
                 await clock.overdue(0.1)
 
     run(main)
+
+
+def test_time_in_which_another_attempt_blocks_the_loop_does_not_count():
+    async def main():
+        clock = AgentClock(seconds=0.3)
+
+        async def block():
+            await anyio.sleep(0.1)
+            time.sleep(0.6)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(block)
+            with clock.running():
+                await anyio.sleep(0.15)
+        return clock.left
+
+    assert 0.05 < run(main) < 0.2
+
+
+def test_time_runs_on_after_the_loop_was_blocked():
+    async def main():
+        clock = AgentClock(seconds=0.2)
+
+        async def block_then_wait():
+            time.sleep(0.4)
+            await anyio.sleep(5)
+
+        with pytest.raises(TimeIsUp), clock.running():
+            await block_then_wait()
+
+    run(main)
+
+
+def test_a_blocked_loop_takes_nothing_from_a_turn_that_ends_with_it():
+    async def main():
+        clock = AgentClock(seconds=0.5)
+        ready = anyio.Event()
+
+        async def block():
+            ready.set()
+            time.sleep(0.7)
+
+        async with anyio.create_task_group() as group:
+            with clock.running():
+                group.start_soon(block)
+                await ready.wait()
+        return clock.left
+
+    assert run(main) > 0.3
