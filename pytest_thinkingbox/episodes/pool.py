@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest, Usage
+from pytest_thinkingbox.episodes.restore import restore_episode
 from pytest_thinkingbox.episodes.run import World, run_episode
 from pytest_thinkingbox.episodes.slots import Slots
 from pytest_thinkingbox.errors import ConfigurationError
@@ -74,14 +76,23 @@ class EpisodePool:
         self._closed = False
         self._usual_handover = sys.getswitchinterval()
 
-    def submit(self, request: EpisodeRequest, *, alone: bool = False) -> Future[Tries]:
+    def submit(
+        self,
+        request: EpisodeRequest,
+        *,
+        alone: bool = False,
+        played: int = 0,
+        stored: Episode | None = None,
+    ) -> Future[Tries]:
         """Queue an attempt. The future raises ConfigurationError, Stopped, or what the world could not be made for.
 
-        `alone` plays it at once, between `hold` and `resume`.
+        `alone` plays it at once, between `hold` and `resume`. `played` tries were played in an earlier run. With a
+        `stored` episode nothing is played: its final state is made again.
         """
         future: Future[Tries] = Future()
         loop = self._running_loop()
-        loop.call_soon_threadsafe(self._start, request, alone, future)
+        one = partial(self._tries, request, alone, played, stored)
+        loop.call_soon_threadsafe(self._start, request.attempt_id, one, future)
         return future
 
     def hold(self) -> Future[None]:
@@ -141,15 +152,15 @@ class EpisodePool:
                 with suppress(SystemExit, KeyboardInterrupt):
                     loop.run_until_complete(running)
 
-    def _start(self, request: EpisodeRequest, alone: bool, future: Future[Tries]) -> None:
+    def _start(self, name: str, one: Callable[[], Awaitable[Tries]], future: Future[Tries]) -> None:
         assert self._loop is not None
-        task = self._loop.create_task(self._play(request, alone, future), name=request.attempt_id)
+        task = self._loop.create_task(self._play(one, future), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _play(self, request: EpisodeRequest, alone: bool, future: Future[Tries]) -> None:
+    async def _play(self, one: Callable[[], Awaitable[Tries]], future: Future[Tries]) -> None:
         try:
-            tries = await self._tries(request, alone)
+            tries = await one()
         except asyncio.CancelledError:
             future.set_exception(Stopped("the campaign was stopped"))
             raise
@@ -161,7 +172,9 @@ class EpisodePool:
         else:
             future.set_result(tries)
 
-    async def _tries(self, request: EpisodeRequest, alone: bool) -> Tries:
+    async def _tries(
+        self, request: EpisodeRequest, alone: bool, played: int, stored: Episode | None
+    ) -> Tries:
         assert self._slots is not None
         tries: Tries = []
         while True:
@@ -174,7 +187,10 @@ class EpisodePool:
                     self._world = self._first_world()
                 self.counts.running += 1
                 try:
-                    episode = await run_episode(self._world, request, try_number=len(tries) + 1)
+                    if stored is not None:
+                        return [await restore_episode(self._world.backend, stored)]
+                    number = played + len(tries) + 1
+                    episode = await run_episode(self._world, request, try_number=number)
                 finally:
                     self.counts.running -= 1
             tries.append(episode)

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
 from pytest_thinkingbox.plugin.collect import Collection
+from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
@@ -57,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     options = resolve(config)
     config.stash[options_key] = options
     config.pluginmanager.register(Collection(), "thinkingbox-collection")
+    if options.continued is not None:
+        config.pluginmanager.register(Selection(options), "thinkingbox-selection")
     if options.agent is not None:
         from pytest_thinkingbox.plugin.printable import PrintableReports
 
@@ -64,7 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if is_worker(config):
         config.stash[campaign_key] = worker_input(config)["thinkingbox_campaign"]
         return
-    config.stash[campaign_key] = _campaign_name()
+    config.stash[campaign_key] = (
+        _campaign_name() if options.continued is None else options.continued.folder.name
+    )
     if options.agent is None:
         config.pluginmanager.register(Nobody(), "thinkingbox-nobody")
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_thinkingbox.plugin.continuing import REFUSED
 from pytest_thinkingbox.plugin.once import ShownOnce
 from pytest_thinkingbox.plugin.stop import StopFlag
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 ROW = "thinkingbox_row"
 """On the last report of an attempt: its row as ASCII JSON, which survives the wire between processes."""
 NODE = "thinkingbox_node"
-"""On every report of an attempt: "attempt", or "skipped" when a fixture skipped it."""
+"""On every report of an attempt: "attempt", "skipped" when a fixture skipped it, "idle" when nobody is to act;
+"regraded" or "ungraded" on the last one of an attempt that was, or could not be, graded again."""
 
 
 class Campaign:
@@ -32,10 +34,14 @@ class Campaign:
         self.stop = StopFlag(self.folder)
         self._rows: dict[str, str] = {}
         self._skipped: set[str] = set()
+        self._ungraded: set[str] = set()
+        self._regraded: set[str] = set()
+        self._refused = ""
         self._crashed: dict[str, str] = {}
         self._ordinary_failures: set[str] = set()
         self.once = ShownOnce()
         self._interrupted = ""
+        self._played = 0
         self._result: tuple[list[AttemptRow], CampaignInfo, Verdict] | None = None
 
     def pytest_report_header(self) -> str:
@@ -50,6 +56,10 @@ class Campaign:
         if ROW in fields:
             self._rows[report.nodeid] = fields[ROW]
         kind = fields.get(NODE)
+        if kind == "ungraded":
+            self._ungraded.add(report.nodeid)
+        if kind == "regraded":
+            self._regraded.add(report.nodeid)
         if kind == "skipped":
             self._skipped.add(report.nodeid)
         elif kind is None and report.failed:
@@ -69,19 +79,32 @@ class Campaign:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if not (self.folder / "campaign.json").exists():
+        option = self._config.option
+        if option.collectonly or option.setupplan or not (self.folder / "campaign.json").exists():
+            return
+        refused = StopFlag(self.folder, REFUSED)
+        if refused.is_raised():
+            self._refused = refused.reason()
+            refused.lower()
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            return
+        if exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         self._result = self._conclude(session)
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self._options.continued is not None:
+            exitstatus = pytest.ExitCode.OK  # all that was asked for is there already
         if self.stop.is_raised():
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             session.exitstatus = self._result[2].exit_status
 
     def _conclude(self, session: pytest.Session) -> tuple[list[AttemptRow], CampaignInfo, Verdict]:
+        from collections import Counter
         from dataclasses import replace
         from datetime import UTC, datetime
 
         from pytest_thinkingbox.records.model import AttemptRow, attempt_name
+        from pytest_thinkingbox.records.shards import planned_of
         from pytest_thinkingbox.records.store import CampaignFolder
         from pytest_thinkingbox.stats.gates import GateOptions
         from pytest_thinkingbox.stats.verdict import decide
@@ -89,39 +112,56 @@ class Campaign:
         folder = CampaignFolder.open(self.folder)
         info = folder.read_info()
         rows = [AttemptRow.from_json(text) for text in self._rows.values()]
-        requested = dict(info.tasks)
-        missing = 0
-        planned = set()
-        for task, number in info.tasks.items():
-            for attempt in range(1, number + 1):
-                node = attempt_name(task=task, attempt=attempt, requested=number)
-                planned.add(node)
-                if node in self._skipped:
-                    requested[task] -= 1
-                elif node in self._crashed and node not in self._rows:
-                    record = self._crash_record(info, task, attempt, self._crashed[node])
-                    folder.append(record)
-                    rows.append(record.row())
-                elif node not in self._rows:
-                    missing += 1
+        if self._options.continued is not None:
+            self._played = len(rows)
+            rows = folder.read_rows()
+        known = {(row.task, row.attempt): row for row in rows}
+        planned = planned_of(info.tasks, info.shard)
+        skipped, crashed, nodes = set(), set(), set()
+        for task, attempt in planned:
+            # Where attempts were added to a task that ran once, they have other names than then.
+            names = {attempt_name(task=task, attempt=attempt, requested=info.tasks[task])}
+            names |= {task} if attempt == 1 else set()
+            nodes |= names
+            for node in names & self._crashed.keys() - self._rows.keys():
+                earlier = known.get((task, attempt))
+                tries = 0 if earlier is None else earlier.tries
+                folder.append(self._crash_record(info, task, attempt, self._crashed[node], tries=tries))
+                crashed.add((task, attempt))
+            if names & self._skipped and (task, attempt) not in known:
+                skipped.add((task, attempt))
+        if crashed:
+            rows = [row for row in folder.read_rows() if (row.task, row.attempt) in {*known, *crashed}]
         order = {task: index for index, task in enumerate(info.tasks)}
         rows.sort(key=lambda row: (order.get(row.task, len(order)), row.attempt))
-        ordinary = self._ordinary_failures | {node for node in self._crashed if node not in planned}
-        partial = self._partial(session, missing)
-        requested = {task: number for task, number in requested.items() if number}
+        ordinary = self._ordinary_failures | (self._crashed.keys() - nodes)
+        requested = Counter(task for task, attempt in planned if (task, attempt) not in skipped)
+        missing = set(planned) - skipped - known.keys() - crashed
+        partial = self._partial(session, info, len(missing))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        info = replace(info, partial=partial, tasks=requested, finished=None if partial else now)
+        info = replace(
+            info,
+            partial=partial,
+            tasks={
+                task: number if info.shard is not None else requested[task]
+                for task, number in info.tasks.items()
+                if requested[task]
+            },
+            finished=None if partial else now,
+        )
         folder.write_info(info)
         verdict = decide(
             rows=rows,
-            requested=requested,
+            requested=dict(requested),
             gates=GateOptions(min_pass_rate=self._options.min_pass_rate),
             ordinary_failures=len(ordinary),
             partial=partial is not None,
         )
         return rows, info, verdict
 
-    def _crash_record(self, info: CampaignInfo, task: str, attempt: int, detail: str) -> AttemptRecord:
+    def _crash_record(
+        self, info: CampaignInfo, task: str, attempt: int, detail: str, *, tries: int
+    ) -> AttemptRecord:
         """The worker took what it knew of the attempt with it."""
         from datetime import UTC, datetime
 
@@ -131,7 +171,7 @@ class Campaign:
             campaign=info.campaign,
             task=task,
             attempt=attempt,
-            try_number=1,
+            try_number=tries + 1,
             final=True,
             requested=info.tasks[task],
             outcome="invalid",
@@ -145,12 +185,16 @@ class Campaign:
             seed=info.seed,
         )
 
-    def _partial(self, session: pytest.Session, missing: int) -> str | None:
+    def _partial(self, session: pytest.Session, info: CampaignInfo, missing: int) -> str | None:
         if self.stop.is_raised():
             return f"stopped: {self.stop.reason()}"
+        if self._ungraded:
+            return f"{len(self._ungraded)} attempts could not be graded again and keep the verdict of an older checker"
         if missing:
             why = self._interrupted or str(session.shouldfail or session.shouldstop or "they did not run")
             return f"{missing} attempts are missing: {why}"
+        if self._options.continued is not None and self._options.continued.regrade:
+            return info.partial
         option = self._config.option
         for name, flag in (("--lf", "lf"), ("--sw", "stepwise")):
             if option.__dict__.get(flag):
@@ -161,6 +205,8 @@ class Campaign:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
         # After pytest's own summaries: the table is what a person reads, so it comes last.
         result = yield
+        if self._refused:
+            terminalreporter.write_line(f"ERROR: {self._refused}", red=True)
         if self._result is not None:
             self._print(terminalreporter, *self._result)
         return result
@@ -181,6 +227,13 @@ class Campaign:
             color=writer.hasmarkup,
         ):
             terminalreporter.write_line(line)
+        if self._options.continued is not None:
+            graded = len(self._regraded)
+            played = self._played - graded
+            kept = len(rows) - self._played
+            terminalreporter.write_line(
+                f"resumed   {played} played, {graded} graded again, {kept} as they were"
+            )
 
 
 def _shown_path(folder: Path, base: Path) -> Path:

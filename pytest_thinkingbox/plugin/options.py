@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pytest_thinkingbox.plugin.continuing import Continued, adopt, check_same
+from pytest_thinkingbox.plugin.continuing import add_options as add_continuing_options
+
 if TYPE_CHECKING:
     from pytest_thinkingbox.declare.faults import Fault
     from pytest_thinkingbox.declare.user import Player
@@ -47,6 +50,8 @@ class Options:
     min_pass_rate: float | None
     prices: Prices
     faults: tuple[Fault, ...]
+    continued: Continued | None = None
+    """The stored campaign that goes on, with --tb-resume."""
     proof: Plan | None = None
     """What to play instead of an agent, when this run is a part of a proof."""
 
@@ -241,6 +246,7 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="SCORE",
         help="With --tb-prove: exit 0 if at least this share of the mutants fails (default: 1.0).",
     )
+    add_continuing_options(group)
     group.addoption("--tb-proof-plan", dest="tb_proof_plan", default=None, help=argparse.SUPPRESS)
 
 
@@ -276,7 +282,10 @@ def resolve(config: pytest.Config) -> Options:
         faults=_faults(values["faults"]),
         proof=proof,
     )
+    options = adopt(config, options)
     _check_together(config, options)
+    if options.continued is not None and not options.continued.regrade:
+        check_same(options)
     return options
 
 
@@ -329,7 +338,7 @@ def _value(config: pytest.Config, setting: _Setting) -> Any:
 
 def _check_together(config: pytest.Config, options: Options) -> None:
     if options.agent is None:
-        for name in ("attempts", "min_pass_rate"):
+        for name in ("attempts", "min_pass_rate", "resume"):
             if config.getoption(f"tb_{name}") is not None:
                 raise pytest.UsageError(
                     f"--tb-{name.replace('_', '-')} asks for a campaign, but nobody is to act: name a model with "

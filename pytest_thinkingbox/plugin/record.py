@@ -10,14 +10,15 @@ from enum import Enum
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 from uuid import UUID
 
 from pytest_thinkingbox.declare import Environment, Player, Script, User
-from pytest_thinkingbox.episodes.model import Episode
+from pytest_thinkingbox.episodes.model import Episode, StopReason
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.records.model import AttemptRecord, Hashes, ToolCallRecord, UsageRecord
+from pytest_thinkingbox.records.schema import BrokenRecords
 from pytest_thinkingbox.state.codec import encode_diff
 from pytest_thinkingbox.state.rulings import Ruling
 
@@ -98,6 +99,13 @@ def record_of(
     )
 
 
+def stop_reason_of(record: AttemptRecord) -> StopReason:
+    """Why the stored episode ended. Raises BrokenRecords for a reason that nobody knows."""
+    if record.stop_reason not in get_args(StopReason):
+        raise BrokenRecords(f"{record.key}: stop_reason {record.stop_reason!r} is none of ours")
+    return cast("StopReason", record.stop_reason)
+
+
 def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
     """What decides whether a stored attempt still answers the same question; `seed` is the backend's hash."""
     task = plan.task
@@ -107,7 +115,7 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
             plan.prompt, _user(plan.user), repr(task.limits), repr(task.routes), repr(task.faults)
         ),
         environment=environment_hash(task.environment),
-        seed=None if seed is None else _start(plan, seed),
+        seed=None if seed is None else started_from(plan, seed),
         checker=_digest(_source(plan.function), repr(rules)),
     )
 
@@ -157,7 +165,8 @@ def _rules(environment: Environment) -> tuple[object, ...]:
     return sorted(database.volatile), sorted(database.bookkeeping)
 
 
-def _start(plan: Plan, seed: str) -> str:
+def started_from(plan: Plan, seed: str) -> str:
+    """The hash of what an attempt starts from: that of the seed, with the start state where the task has one."""
     start = plan.task.start
     if start is None:
         return seed

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.episodes import attempt as attempts
 from pytest_thinkingbox.episodes.attempt import Attempt
 from pytest_thinkingbox.episodes.judging import Judge
@@ -24,19 +25,21 @@ from pytest_thinkingbox.episodes.pool import EpisodePool, Stopped, Tries
 from pytest_thinkingbox.episodes.run import current_attempt
 from pytest_thinkingbox.errors import Cause, ConfigurationError
 from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.again import episode_of, graded_again
 from pytest_thinkingbox.plugin.campaign import NODE, ROW
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.plugin.live import LiveLine
 from pytest_thinkingbox.plugin.printable import printable
 from pytest_thinkingbox.plugin.record import record_of
 from pytest_thinkingbox.plugin.requests import request_of
-from pytest_thinkingbox.plugin.stash import plan_key, run_key
+from pytest_thinkingbox.plugin.stash import plan_key, run_key, work_key
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, share
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.judging import CampaignJudge
     from pytest_thinkingbox.plugin.options import Options
+    from pytest_thinkingbox.records.model import AttemptRecord
     from pytest_thinkingbox.records.store import CampaignFolder
 
 
@@ -64,6 +67,9 @@ class Run:
     verdict: Verdict | None = None
     xfail: bool = False
     xfail_strict: bool = False
+    played: int = 0  # tries of an earlier run
+    stored: AttemptRecord | None = None  # what is graded again instead of being played
+    undecided: bool = False  # the record has not what it takes to grade it again
 
 
 class Runner:
@@ -142,7 +148,13 @@ class Runner:
         run = Run(plan)
         run.xfail, _, run.xfail_strict = private.xfail_of(item)
         item.stash[run_key] = run
-        run.future = self._pool.submit(request_of(plan, self._options, campaign=self._campaign), alone=alone)
+        request = request_of(plan, self._options, campaign=self._campaign)
+        work = item.stash.get(work_key, None)
+        if work is not None:
+            run.played = work.played
+            run.stored = None if work.stored is None else self._folder.read_at(work.stored.offset)
+        stored = None if run.stored is None else episode_of(run.stored, request)
+        run.future = self._pool.submit(request, alone=alone, played=run.played, stored=stored)
         self._waiting += 1
         return run
 
@@ -175,7 +187,7 @@ class Runner:
             raise
         except Exception as error:  # noqa: BLE001  (nobody classified it)
             detail = f"{type(error).__name__}: {error}"
-            run.tries = [self._unplayed(run.plan, "unknown", detail, error)]
+            run.tries = [self._unplayed(run.plan, "unknown", detail, error, played=run.played)]
         finally:
             self._waiting -= 1
         episode = run.tries[-1]
@@ -243,6 +255,7 @@ class Runner:
         task = run.plan.task
         broken = [one for one in run.subtest_errors if not _asserted(one)]
         decisive = error or next(iter(broken or run.subtest_errors), None)
+        run.undecided = isinstance(decisive, NotInRecord)
         if isinstance(decisive, pytest.fail.Exception) and _never_ran(run.plan.function, decisive):
             return invalid("checker", str(decisive))
         judge = run.attempt.judge
@@ -277,6 +290,8 @@ class Runner:
         if run is None and call.when == "setup" and error is not None:
             run = self._broken_before(item, error)
         if run is None:
+            if work_key in item.stash and item.stash[work_key].stored is not None and report.failed:
+                report.__dict__[NODE] = "ungraded"  # with `ahead=False`: a fixture failed before ours
             return report
         if run.in_call:
             if error is not None:
@@ -296,15 +311,21 @@ class Runner:
         plan = item.stash.get(plan_key, None)
         if plan is None or isinstance(error, pytest.skip.Exception) or not self._will_run(item):
             return None
+        work = item.stash.get(work_key, None)
+        if work is not None and work.stored is not None:
+            return None
         run = item.stash[run_key] = Run(plan)
         run.xfail, _, run.xfail_strict = private.xfail_of(item)
-        run.tries = [self._unplayed(plan, "checker", "", error)]
+        played = 0 if work is None else work.played
+        run.tries = [self._unplayed(plan, "checker", "", error, played=played)]
         return run
 
-    def _unplayed(self, plan: Plan, cause: Cause, detail: str, error: BaseException) -> Episode:
+    def _unplayed(
+        self, plan: Plan, cause: Cause, detail: str, error: BaseException, *, played: int = 0
+    ) -> Episode:
         return Episode(
             request=request_of(plan, self._options, campaign=self._campaign),
-            try_number=1,
+            try_number=played + 1,
             conversation=Conversation(),
             cause=cause,
             detail=detail,
@@ -350,6 +371,9 @@ class Runner:
             run.attempt = None
         if run.verdict is None:
             return
+        if run.stored is not None:
+            self._grade_again(run, run.stored, report, credit)
+            return
         records = []
         self._note_seed(run)
         for episode in run.tries:
@@ -369,6 +393,29 @@ class Runner:
             self._folder.append(record)
             records.append(record)
         report.__dict__[ROW] = records[-1].row(earlier=records[:-1]).to_json()
+        run.tries.clear()
+
+    def _grade_again(
+        self, run: Run, stored: AttemptRecord, report: pytest.TestReport, credit: float | None
+    ) -> None:
+        assert run.verdict is not None
+        [episode] = run.tries
+        if episode.cause is not None or (run.undecided and run.verdict.outcome == "invalid"):
+            report.__dict__[NODE] = "ungraded"  # the record stays as it is
+            return
+        self._note_seed(run)
+        record = graded_again(
+            stored,
+            run.plan,
+            run.verdict,
+            seed=episode.seed_hash,
+            xfail=run.xfail,
+            xfail_strict=run.xfail_strict,
+            credit=credit,
+        )
+        self._folder.append(record)
+        report.__dict__[ROW] = record.row().to_json()
+        report.__dict__[NODE] = "regraded"
         run.tries.clear()
 
     def _note_seed(self, run: Run) -> None:

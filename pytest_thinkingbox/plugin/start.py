@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -27,13 +28,15 @@ from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
-from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
+from pytest_thinkingbox.plugin.stash import backend_key, campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, processes, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.rulings import RulingStore
+from pytest_thinkingbox.records.resume import extended
+from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.records.store import CampaignFolder
 from pytest_thinkingbox.stats.cost import role_models, used_prices
 
@@ -56,12 +59,14 @@ def make_runner(session: pytest.Session) -> Runner:
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
-        backend = make_backend(options.backend, label=name, processes=processes(config))
+        backend = config.stash.get(backend_key, None)
+        if backend is None:
+            backend = make_backend(options.backend, label=name, processes=processes(config))
         if options.proof is not None:
             judge = _make_judge(options, None, concurrency=concurrency)
             return proof_world(options.proof, backend, audit=options.audit, judge=judge)
         agent = make_agent(
-            options.agent,
+            "none" if options.continued is not None and options.continued.regrade else options.agent,
             model=options.model,
             base_url=options.base_url,
             api=options.api,
@@ -164,9 +169,23 @@ def _allow_open_files(attempts: int) -> None:
 def _open_folder(path: Path, session: pytest.Session, options: Options, redactor: Redactor) -> CampaignFolder:
     path.mkdir(parents=True, exist_ok=True)
     with FileLock(path / "create.lock"):
+        session.config.add_cleanup(Running(path).close)
+        if options.continued is not None:
+            return _continue(CampaignFolder.open(path, redactor=redactor), session, options)
         if (path / "campaign.json").exists():  # another worker, which collected the same items
             return CampaignFolder.open(path, redactor=redactor)
         return CampaignFolder.create(path, _describe(path.name, session, options), redactor=redactor)
+
+
+def _continue(folder: CampaignFolder, session: pytest.Session, options: Options) -> CampaignFolder:
+    """Every worker says the same, so that it makes no difference who does it and how often."""
+    assert options.continued is not None
+    info = folder.read_info()
+    now = extended(info, _describe(folder.path.name, session, options))
+    if options.continued.regrade:  # what was missing is missing still
+        now = replace(now, partial=info.partial, finished=info.finished)
+    folder.write_info(now)
+    return folder
 
 
 def _describe(name: str, session: pytest.Session, options: Options) -> CampaignInfo:
@@ -175,6 +194,19 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
         for item in session.items
         if plan_key in item.stash and not private.is_skipped_by_mark(item) and private.xfail_of(item)[1]
     ]
+    return replace(
+        described(name, options),
+        tasks={plan.task_id: plan.requested for plan in plans},
+        environments={
+            one.name: Hashes(environment=environment_hash(one))
+            for one in {plan.task.environment: None for plan in plans}
+        },
+        task_hashes={plan.task_id: hashes_of(plan, seed=None) for plan in plans},
+    )
+
+
+def described(name: str, options: Options) -> CampaignInfo:
+    """What is known before anything was collected."""
     return CampaignInfo(
         campaign=name,
         created=_now(),
@@ -182,7 +214,6 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
         model=options.model,
         seed=options.seed,
         purpose=options.purpose,
-        tasks={plan.task_id: plan.requested for plan in plans},
         min_pass_rate=options.min_pass_rate,
         options={
             "attempts": options.attempts,
@@ -213,11 +244,6 @@ def _describe(name: str, session: pytest.Session, options: Options) -> CampaignI
                 package: version(package) for package in ("pytest-thinkingbox", "pytest", "mcp", "sqlalchemy")
             },
         },
-        environments={
-            one.name: Hashes(environment=environment_hash(one))
-            for one in {plan.task.environment: None for plan in plans}
-        },
-        task_hashes={plan.task_id: hashes_of(plan, seed=None) for plan in plans},
     )
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.base import Backend
     from pytest_thinkingbox.plugin.collect import Plan
+    from pytest_thinkingbox.plugin.continuing import Work
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.plugin.runner import Run, Runner
 
@@ -15,4 +17,6 @@ options_key: pytest.StashKey[Options] = pytest.StashKey()
 campaign_key: pytest.StashKey[str] = pytest.StashKey()
 plan_key: pytest.StashKey[Plan] = pytest.StashKey()
 run_key: pytest.StashKey[Run] = pytest.StashKey()
+work_key: pytest.StashKey[Work] = pytest.StashKey()
+backend_key: pytest.StashKey[Backend] = pytest.StashKey()
 runner_key: pytest.StashKey[Runner] = pytest.StashKey()

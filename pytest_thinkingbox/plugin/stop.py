@@ -8,11 +8,15 @@ from pathlib import Path
 class StopFlag:
     """A file in the campaign's folder; it holds why."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "stopped"
+    def __init__(self, folder: Path, name: str = "stopped") -> None:
+        self._path = folder / name
 
     def raise_(self, reason: str) -> None:
         self._path.write_text(reason, encoding="utf-8", errors="backslashreplace")
+
+    def lower(self) -> None:
+        """Of an earlier run."""
+        self._path.unlink(missing_ok=True)
 
     def is_raised(self) -> bool:
         return self._path.exists()

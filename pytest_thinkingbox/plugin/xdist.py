@@ -54,6 +54,12 @@ class XdistHooks:
 
     def pytest_configure_node(self, node: WorkerController) -> None:
         node.workerinput["thinkingbox_campaign"] = node.config.stash[campaign_key]
+        continued = node.config.stash[options_key].continued
+        if continued is not None:
+            node.workerinput["thinkingbox_continued"] = {
+                "folder": str(continued.folder),
+                "size": continued.size,
+            }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScheduling | None:

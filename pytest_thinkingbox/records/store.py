@@ -102,17 +102,30 @@ class CampaignFolder:
         A last line that a killed process left half written is passed over. Anything else that is not a record
         raises BrokenRecords with file and line number.
         """
+        return (record for _, record in self.read_entries())
+
+    def read_entries(self, *, until: int | None = None) -> Iterator[tuple[int, AttemptRecord]]:
+        """The same with the byte at which each line begins; only lines that begin before `until`."""
+        offset = 0
         with self.records_path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                where = f"{self.records_path}:{number}"
                 whole = line.endswith(b"\n")
-                if not whole and not _is_json(line):
+                if (until is not None and offset >= until) or (not whole and not _is_json(line)):
                     return
-                try:
-                    text = line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    raise BrokenRecords(f"{where}: not UTF-8: {error}") from None
-                yield parse_record(text, where=where)
+                yield offset, _parse(line, where=f"{self.records_path}:{number}")
+                offset += len(line)
+
+    def read_at(self, offset: int) -> AttemptRecord:
+        """The record whose line begins at this byte."""
+        with self.records_path.open("rb") as file:
+            file.seek(offset)
+            return _parse(file.readline(), where=f"{self.records_path} at byte {offset}")
+
+    def mend(self) -> int:
+        """Cut off what a killed process left half written. The size of the file, in bytes."""
+        with self.records_path.open("a+b", buffering=0) as file, exclusive(file):
+            _mend(file)
+            return file.seek(0, os.SEEK_END)
 
     def read_rows(self) -> list[AttemptRow]:
         """One row per attempt, as `rows_of` makes them."""
@@ -199,6 +212,14 @@ def find_campaign(path: Path) -> Path:
     raise BrokenRecords(
         f"{path}: neither a campaign nor a folder of campaigns (no campaign.json, no {LATEST})"
     )
+
+
+def _parse(line: bytes, *, where: str) -> AttemptRecord:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BrokenRecords(f"{where}: not UTF-8: {error}") from None
+    return parse_record(text, where=where)
 
 
 def _mend(file: FileIO) -> None:

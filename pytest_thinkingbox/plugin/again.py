@@ -1,0 +1,68 @@
+"""An attempt from its record, and the record of its second grading."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequest, ToolCall, Usage
+from pytest_thinkingbox.episodes.outcomes import Verdict
+from pytest_thinkingbox.plugin.collect import Plan
+from pytest_thinkingbox.plugin.record import hashes_of, stop_reason_of
+from pytest_thinkingbox.records.model import AttemptRecord, shallow
+from pytest_thinkingbox.state.codec import decode_diff
+
+
+def episode_of(record: AttemptRecord, request: EpisodeRequest) -> Episode:
+    """What a checker sees of it, but for the database, which the pool makes again."""
+    return Episode(
+        request=request,
+        try_number=record.try_number,
+        conversation=Conversation(
+            messages=[dict(message) for message in record.messages],
+            tool_calls=[ToolCall(**shallow(call)) for call in record.tool_calls],
+            usage={role: Usage(**shallow(usage)) for role, usage in record.usage.items()},
+            response=record.response,
+            stop_reason=stop_reason_of(record),
+            stop_detail=record.stop_detail,
+        ),
+        diff=decode_diff(record.changes),
+        mail=None if record.mail is None else tuple(record.mail),
+        http=None if record.http is None else tuple(record.http),
+        files=None if record.files is None else tuple(record.files),
+        seconds=dict(record.seconds),
+        started_at=datetime.fromisoformat(record.started_at).timestamp(),
+    )
+
+
+def graded_again(
+    record: AttemptRecord,
+    plan: Plan,
+    verdict: Verdict,
+    *,
+    seed: str | None,
+    xfail: bool,
+    xfail_strict: bool,
+    credit: float | None,
+) -> AttemptRecord:
+    """The same try with another verdict: what the agent did, and what it was told, is as it was."""
+    task = plan.task
+    now = hashes_of(plan, seed=seed)
+    return replace(
+        record,
+        final=True,
+        requested=plan.requested,
+        outcome=verdict.outcome,
+        cause=verdict.cause,
+        detail=verdict.detail,
+        reward=verdict.reward,
+        credit=credit,
+        tags=task.tags,
+        no_change=task.no_change,
+        xfail=xfail,
+        xfail_strict=xfail_strict,
+        min_pass_rate=task.min_pass_rate,
+        hashes=replace(record.hashes, seed=now.seed, checker=now.checker),
+        volatile=tuple(task.environment.database.volatile),
+        regraded_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+    )
