@@ -259,7 +259,7 @@ class Selection:
         return "\n  ".join(lines)
 
     def _refuse(self, config: pytest.Config, items: list[pytest.Item], why: str) -> None:
+        items[:] = []
         if not is_worker(config):
             raise pytest.UsageError(why)
         StopFlag(self._continued.folder, REFUSED).raise_(why)
-        items[:] = []

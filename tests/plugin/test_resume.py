@@ -59,11 +59,9 @@ def drop(pytester, keep):
     path.write_text("".join(lines))
 
 
-def test_t21_only_what_is_missing_or_invalid_runs_and_tokens_add_up(
-    suite, run_everywhere, counting, pytester
-):
+def test_t21_only_what_is_missing_or_invalid_runs_and_tokens_add_up(suite, run, counting, pytester):
     suite(CLOSE + NOTE)
-    run_everywhere("--tb-attempts=3", "-k", "close", agent=AGENT)
+    run("--tb-attempts=3", "-k", "close", agent=AGENT)
     counting()
     (path,) = pytester.path.glob(".thinkingbox/*/attempts.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -74,7 +72,7 @@ def test_t21_only_what_is_missing_or_invalid_runs_and_tokens_add_up(
             line |= {"outcome": "invalid", "cause": "provider", "reward": None, "changes": None}
     kept = [json.dumps(line) for line in lines if line["attempt"] != 3]
     path.write_text("\n".join(kept) + "\n" + '{"version": 2, "campa')
-    outcome = run_everywhere("--tb-attempts=3", "-k", "close", RESUME, agent=AGENT)
+    outcome = run("--tb-attempts=3", "-k", "close", RESUME, agent=AGENT)
     assert counting() == ["test_close[try2]", "test_close[try3]"]
     assert outcome.status == 0
     assert "3/3" in outcome.text
@@ -89,11 +87,11 @@ def test_t21_only_what_is_missing_or_invalid_runs_and_tokens_add_up(
     assert len(list(pytester.path.glob(".thinkingbox/*/campaign.json"))) == 1
 
 
-def test_a_complete_campaign_has_nothing_to_do_and_keeps_its_verdict(suite, run_everywhere, counting):
+def test_a_complete_campaign_has_nothing_to_do_and_keeps_its_verdict(suite, run, counting):
     suite(CLOSE)
-    run_everywhere("--tb-attempts=2", agent=AGENT)
+    run("--tb-attempts=2", agent=AGENT)
     counting()
-    outcome = run_everywhere("--tb-attempts=2", RESUME, agent=AGENT)
+    outcome = run("--tb-attempts=2", RESUME, agent=AGENT)
     assert counting() == []
     assert outcome.status == 0
     assert "2/2" in outcome.text
@@ -107,11 +105,11 @@ def test_a_failed_verdict_stays_the_exit_status(suite, run):
     assert "0/2" in outcome.text
 
 
-def test_t22_more_attempts_play_only_the_new_ones(suite, run_everywhere, counting, pytester):
+def test_t22_more_attempts_play_only_the_new_ones(suite, run, counting, pytester):
     suite(CLOSE)
-    run_everywhere("--tb-attempts=4", agent=AGENT)
+    run("--tb-attempts=4", agent=AGENT)
     counting()
-    outcome = run_everywhere("--tb-attempts=8", RESUME, agent=AGENT)
+    outcome = run("--tb-attempts=8", RESUME, agent=AGENT)
     assert counting() == [f"test_close[try{number}]" for number in (5, 6, 7, 8)]
     assert "8/8" in outcome.text
     assert info(pytester)["tasks"] == {"test_shop.py::test_close": 8}
@@ -137,12 +135,12 @@ def test_fewer_attempts_forget_nothing(suite, run, counting, pytester):
     assert outcome.status == 0
 
 
-def test_t22_an_edited_checker_grades_again_without_playing(suite, run_everywhere, counting):
+def test_t22_an_edited_checker_grades_again_without_playing(suite, run, counting):
     suite(CLOSE)
-    run_everywhere("--tb-attempts=2", agent=AGENT)
+    run("--tb-attempts=2", agent=AGENT)
     counting()
     suite(CLOSE.replace('status="closed"', 'status=("open", "shut")'))
-    outcome = run_everywhere("--tb-attempts=2", RESUME, agent=AGENT)
+    outcome = run("--tb-attempts=2", RESUME, agent=AGENT)
     assert counting() == []
     assert outcome.status == 1
     assert "0/2" in outcome.text
@@ -153,13 +151,13 @@ def test_t22_an_edited_checker_grades_again_without_playing(suite, run_everywher
     ] * 2
 
 
-def test_t22_an_edited_prompt_is_refused_and_nothing_is_touched(suite, run_everywhere, counting, pytester):
+def test_t22_an_edited_prompt_is_refused_and_nothing_is_touched(suite, run, counting, pytester):
     suite(CLOSE)
-    run_everywhere("--tb-attempts=2", agent=AGENT)
+    run("--tb-attempts=2", agent=AGENT)
     counting()
     before = {path: path.read_bytes() for path in pytester.path.glob(".thinkingbox/*/*.json*")}
     suite(CLOSE.replace("Close order 1.", "Close the first order."))
-    outcome = run_everywhere("--tb-attempts=2", RESUME, agent=AGENT)
+    outcome = run("--tb-attempts=2", RESUME, agent=AGENT)
     assert counting() == []
     assert outcome.status == 4
     assert "1 task with another prompt than then: test_shop.py::test_close" in outcome.text
@@ -167,12 +165,12 @@ def test_t22_an_edited_prompt_is_refused_and_nothing_is_touched(suite, run_every
     assert {path: path.read_bytes() for path in pytester.path.glob(".thinkingbox/*/*.json*")} == before
 
 
-def test_t22_an_edited_prompt_is_played_again_when_told_so(suite, run_everywhere, counting):
+def test_t22_an_edited_prompt_is_played_again_when_told_so(suite, run, counting):
     suite(CLOSE + NOTE)
-    run_everywhere("--tb-attempts=2", agent=AGENT)
+    run("--tb-attempts=2", agent=AGENT)
     counting()
     suite(CLOSE.replace("Close order 1.", "Close the first order.") + NOTE)
-    outcome = run_everywhere("--tb-attempts=2", RESUME, "--tb-rerun-changed", agent=AGENT)
+    outcome = run("--tb-attempts=2", RESUME, "--tb-rerun-changed", agent=AGENT)
     assert counting() == ["test_close[try1]", "test_close[try2]"]
     assert len({one["hashes"]["prompt"] for one in outcome.records()}) == 3
 
@@ -187,13 +185,13 @@ def test_t22_an_edited_environment_is_refused(suite, run, counting, pytester):
     assert "1 task with another environment than then" in outcome.text
 
 
-def test_t22_an_edited_seed_is_played_again(suite, run_everywhere, counting, pytester):
+def test_t22_an_edited_seed_is_played_again(suite, run, counting, pytester):
     suite(CLOSE)
-    run_everywhere("--tb-attempts=2", agent=AGENT)
+    run("--tb-attempts=2", agent=AGENT)
     counting()
     shop = pytester.path / "shop.py"
     shop.write_text(shop.read_text().replace('"total": 10 * n', '"total": 11 * n'))
-    outcome = run_everywhere("--tb-attempts=2", RESUME, agent=AGENT)
+    outcome = run("--tb-attempts=2", RESUME, agent=AGENT)
     assert counting() == ["test_close[try1]", "test_close[try2]"]
     assert [one["try_number"] for one in outcome.records()] == [1, 2, 1, 2]
     assert len({one["hashes"]["seed"] for one in outcome.records()}) == 2
@@ -217,13 +215,13 @@ def test_t22_an_edited_start_state_is_played_again(suite, run, counting):
     assert counting() == ["test_close[try1]"]
 
 
-def test_t23_attempts_are_known_by_name_not_by_place(suite, run_everywhere, counting, pytester):
+def test_t23_attempts_are_known_by_name_not_by_place(suite, run, counting, pytester):
     suite(CLOSE + NOTE)
-    run_everywhere("--tb-attempts=2", agent=AGENT)
+    run("--tb-attempts=2", agent=AGENT)
     counting()
     drop(pytester, lambda one: "close" not in one["task"] or one["attempt"] != 2)
     suite(NOTE + CLOSE)
-    run_everywhere("--tb-attempts=2", RESUME, "-k", "close", agent=AGENT)
+    run("--tb-attempts=2", RESUME, "-k", "close", agent=AGENT)
     assert counting() == ["test_close[try2]"]
     assert info(pytester)["tasks"] == {"test_shop.py::test_close": 2, "test_shop.py::test_note": 2}
     assert info(pytester)["partial"] is None
@@ -304,3 +302,24 @@ def test_collect_only_shows_what_would_run_and_changes_nothing(suite, run, pytes
     assert "test_close[try2]" in outcome.text
     assert "test_close[try1]" not in outcome.text
     assert info(pytester) == before
+
+
+@pytest.mark.slow
+def test_two_workers_resume_alike(suite, run, counting, pytester):
+    """What is missing, invalid or of another checker; then a refusal."""
+    suite(CLOSE + NOTE)
+    run("-n2", "--tb-attempts=4", agent=AGENT)
+    counting()
+    drop(pytester, lambda one: one["attempt"] != 3 or "note" in one["task"])
+    suite(CLOSE + NOTE.replace('text="x"', 'text="y"'))
+    outcome = run("-n2", "--tb-attempts=5", RESUME, agent=AGENT)
+    assert counting() == [
+        f"test_{name}[try{number}]" for name, number in (("close", 3), ("close", 5), ("note", 5))
+    ]
+    assert "resumed   3 played, 4 graded again, 3 as they were" in outcome.text
+    assert info(pytester)["finished"] is not None
+    suite(CLOSE.replace("Close order 1.", "Close it."))
+    refused = run("-n2", "--tb-attempts=5", RESUME, agent=AGENT)
+    assert refused.status == 4
+    assert "1 task with another prompt than then: test_shop.py::test_close" in refused.text
+    assert counting() == []
