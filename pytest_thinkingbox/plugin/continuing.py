@@ -90,7 +90,7 @@ def adopt(config: pytest.Config, options: Options) -> Options:
                 rerun_changed=config.getoption("tb_rerun_changed"),
             ),
         )
-        return _as_played(options) if regraded is not None else options
+        return _as_played(config, options) if regraded is not None else options
     except BlockingIOError:
         raise pytest.UsageError(
             f"{option}: {regraded or resumed} is still being worked on by another run; wait until it ends"
@@ -112,7 +112,7 @@ def _take(config: pytest.Config, given: Path) -> tuple[Path, int]:
     return folder.path, folder.mend()
 
 
-def _as_played(options: Options) -> Options:
+def _as_played(config: pytest.Config, options: Options) -> Options:
     """Who acted and how often, from the campaign itself."""
     from pytest_thinkingbox.records.store import CampaignFolder
 
@@ -127,7 +127,8 @@ def _as_played(options: Options) -> Options:
         seed=info.seed,
         purpose=info.purpose,
         user_model=known.get("user_model"),
-        backend=str(known.get("backend", options.backend)),
+        # That of the campaign may be a URL whose password was not written down.
+        backend=options.backend if config.getoption("tb_backend") else str(known["backend"]),
         timeout=known.get("timeout"),
         min_pass_rate=info.min_pass_rate if options.min_pass_rate is None else options.min_pass_rate,
     )
@@ -136,12 +137,14 @@ def _as_played(options: Options) -> Options:
 def check_same(options: Options) -> None:
     """Raises UsageError when attempts that are played now would not belong to the same campaign."""
     from pytest_thinkingbox.plugin.start import described
+    from pytest_thinkingbox.records.redact import Redactor
     from pytest_thinkingbox.records.resume import mismatches
     from pytest_thinkingbox.records.store import CampaignFolder
 
     assert options.continued is not None
     folder = options.continued.folder
-    lines = mismatches(CampaignFolder.open(folder).read_info(), described(folder.name, options))
+    as_written = replace(options, backend=Redactor(urls=[options.backend]).text(options.backend))
+    lines = mismatches(CampaignFolder.open(folder).read_info(), described(folder.name, as_written))
     if lines:
         raise pytest.UsageError(
             "\n  ".join([f"--tb-resume: {folder} was played otherwise:", *lines])
