@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +60,14 @@ def add_options(group: pytest.OptionGroup) -> None:
         help="With --tb-resume: play attempts again whose prompt or environment is no longer the same, instead of "
         "refusing to go on.",
     )
-    group.addoption("--tb-regrade", dest="tb_regrade", default=None, help=argparse.SUPPRESS)
+    group.addoption(
+        "--tb-regrade",
+        dest="tb_regrade",
+        default=None,
+        metavar="DIR",
+        help="Play nothing: grade the attempts of this campaign again with the checkers of today (the same as "
+        "`thinkingbox regrade`).",
+    )
 
 
 def adopt(config: pytest.Config, options: Options) -> Options:
@@ -69,6 +75,8 @@ def adopt(config: pytest.Config, options: Options) -> Options:
     resumed, regraded = config.getoption("tb_resume"), config.getoption("tb_regrade")
     if config.getoption("tb_rerun_changed") and resumed is None:
         raise pytest.UsageError("--tb-rerun-changed belongs to --tb-resume=DIR")
+    if resumed is not None and regraded is not None:
+        raise pytest.UsageError("--tb-resume plays and --tb-regrade does not: name one of them")
     if resumed is None and regraded is None:
         return options
     from pytest_thinkingbox.records.schema import BrokenRecords
