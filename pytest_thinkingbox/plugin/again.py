@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequest, ToolCall, Usage
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
-from pytest_thinkingbox.plugin.record import hashes_of, stop_reason_of
+from pytest_thinkingbox.plugin.record import hashes_of, stop_reason_of, usage_records
 from pytest_thinkingbox.records.model import AttemptRecord, shallow
 from pytest_thinkingbox.state.codec import decode_diff
+from pytest_thinkingbox.state.rulings import Ruling
 
 
 def episode_of(record: AttemptRecord, request: EpisodeRequest) -> Episode:
@@ -38,16 +40,17 @@ def episode_of(record: AttemptRecord, request: EpisodeRequest) -> Episode:
 def graded_again(
     record: AttemptRecord,
     plan: Plan,
+    episode: Episode,
     verdict: Verdict,
     *,
-    seed: str | None,
     xfail: bool,
     xfail_strict: bool,
+    rulings: Sequence[Ruling],
     credit: float | None,
 ) -> AttemptRecord:
     """The same try with another verdict: what the agent did, and what it was told, is as it was."""
     task = plan.task
-    now = hashes_of(plan, seed=seed)
+    now = hashes_of(plan, seed=episode.seed_hash)
     return replace(
         record,
         final=True,
@@ -57,6 +60,9 @@ def graded_again(
         detail=verdict.detail,
         reward=verdict.reward,
         credit=credit,
+        rulings=rulings,
+        usage=usage_records(episode.conversation),  # a judge may have been asked something new
+        seconds=episode.seconds,
         tags=task.tags,
         no_change=task.no_change,
         xfail=xfail,

@@ -135,6 +135,7 @@ def _as_played(config: pytest.Config, options: Options) -> Options:
         seed=info.seed,
         purpose=info.purpose,
         user_model=known.get("user_model"),
+        judge_model=known.get("judge_model"),  # whose answers are in the folder
         # That of the campaign may be a URL whose password was not written down.
         backend=options.backend if config.getoption("tb_backend") else str(known["backend"]),
         timeout=known.get("timeout"),

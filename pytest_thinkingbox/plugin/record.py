@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from uuid import UUID
 
 from pytest_thinkingbox.declare import Environment, Player, Script, User
-from pytest_thinkingbox.episodes.model import Episode, StopReason
+from pytest_thinkingbox.episodes.model import Conversation, Episode, StopReason
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.records.model import AttemptRecord, Hashes, ToolCallRecord, UsageRecord
@@ -74,16 +74,7 @@ def record_of(
         mail=episode.mail,
         http=episode.http,
         files=episode.files,
-        usage={
-            role: UsageRecord(
-                requests=one.requests,
-                input_tokens=one.input_tokens,
-                cached_tokens=one.cached_tokens,
-                output_tokens=one.output_tokens,
-                reasoning_tokens=one.reasoning_tokens,
-            )
-            for role, one in conversation.usage.items()
-        },
+        usage=usage_records(conversation),
         agent=options.agent or "",
         model=options.model,
         seconds=episode.seconds,
@@ -97,6 +88,19 @@ def record_of(
         hashes=hashes_of(plan, seed=episode.seed_hash),
         volatile=tuple(plan.task.environment.database.volatile),
     )
+
+
+def usage_records(conversation: Conversation) -> dict[str, UsageRecord]:
+    return {
+        role: UsageRecord(
+            requests=one.requests,
+            input_tokens=one.input_tokens,
+            cached_tokens=one.cached_tokens,
+            output_tokens=one.output_tokens,
+            reasoning_tokens=one.reasoning_tokens,
+        )
+        for role, one in conversation.usage.items()
+    }
 
 
 def stop_reason_of(record: AttemptRecord) -> StopReason:

@@ -25,12 +25,12 @@ from pytest_thinkingbox.episodes.pool import EpisodePool, Stopped, Tries
 from pytest_thinkingbox.episodes.run import current_attempt
 from pytest_thinkingbox.errors import Cause, ConfigurationError
 from pytest_thinkingbox.plugin import private
-from pytest_thinkingbox.plugin.again import episode_of, graded_again
-from pytest_thinkingbox.plugin.campaign import NODE, ROW
+from pytest_thinkingbox.plugin.again import episode_of
+from pytest_thinkingbox.plugin.campaign import NODE
 from pytest_thinkingbox.plugin.collect import Plan
+from pytest_thinkingbox.plugin.keeping import Keeper
 from pytest_thinkingbox.plugin.live import LiveLine
 from pytest_thinkingbox.plugin.printable import printable
-from pytest_thinkingbox.plugin.record import record_of
 from pytest_thinkingbox.plugin.requests import request_of
 from pytest_thinkingbox.plugin.stash import plan_key, run_key, work_key
 from pytest_thinkingbox.plugin.stop import StopFlag
@@ -97,7 +97,7 @@ class Runner:
         self._waiting = 0
         self._called: Run | None = None
         self._next = 0
-        self._seeds: dict[str, str] = {}
+        self._keeper = Keeper(folder=folder, options=options, campaign=campaign)
         self._queue = private.worker_queue(session.config)
         self._live = LiveLine(
             session.config, pool.counts, total=sum(plan_key in item.stash for item in session.items)
@@ -369,60 +369,9 @@ class Runner:
         if run.attempt is not None:
             attempts.close(run.attempt)
             run.attempt = None
-        if run.verdict is None:
-            return
-        if run.stored is not None:
-            self._grade_again(run, run.stored, report, credit)
-            return
-        records = []
-        self._note_seed(run)
-        for episode in run.tries:
-            final = episode is run.tries[-1]
-            record = record_of(
-                run.plan,
-                episode,
-                run.verdict if final else invalid(episode.cause or "unknown", episode.detail),
-                options=self._options,
-                campaign=self._campaign,
-                xfail=run.xfail,
-                xfail_strict=run.xfail_strict,
-                credit=credit if final else None,
-                rulings=rulings if final else (),
-                final=final,
-            )
-            self._folder.append(record)
-            records.append(record)
-        report.__dict__[ROW] = records[-1].row(earlier=records[:-1]).to_json()
-        run.tries.clear()
-
-    def _grade_again(
-        self, run: Run, stored: AttemptRecord, report: pytest.TestReport, credit: float | None
-    ) -> None:
-        assert run.verdict is not None
-        [episode] = run.tries
-        if episode.cause is not None or (run.undecided and run.verdict.outcome == "invalid"):
-            report.__dict__[NODE] = "ungraded"  # the record stays as it is
-            return
-        self._note_seed(run)
-        record = graded_again(
-            stored,
-            run.plan,
-            run.verdict,
-            seed=episode.seed_hash,
-            xfail=run.xfail,
-            xfail_strict=run.xfail_strict,
-            credit=credit,
-        )
-        self._folder.append(record)
-        report.__dict__[ROW] = record.row().to_json()
-        report.__dict__[NODE] = "regraded"
-        run.tries.clear()
-
-    def _note_seed(self, run: Run) -> None:
-        name, seed = run.plan.task.environment.name, run.tries[-1].seed_hash
-        if seed is not None and self._seeds.get(name) != seed:
-            self._seeds[name] = seed
-            self._folder.note_seed(name, seed)
+        if run.verdict is not None:
+            self._keeper.keep(run, run.verdict, report, rulings=rulings, credit=credit)
+            run.tries.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

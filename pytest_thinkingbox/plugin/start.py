@@ -34,8 +34,8 @@ from pytest_thinkingbox.plugin.xdist import WINDOW, processes, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
-from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.resume import extended
+from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.records.store import CampaignFolder
 from pytest_thinkingbox.stats.cost import role_models, used_prices

@@ -22,7 +22,16 @@ _GRADABLE: frozenset[Cause] = frozenset({"checker", "judge"})
 """Causes of invalid attempts whose episodes were played to their end: another grading may settle them."""
 
 
-_PLAYED_WITH = ("api", "temperature", "extra_body", "user_model", "judge_model", "backend", "timeout")
+_PLAYED_WITH = (
+    "api",
+    "faults",
+    "temperature",
+    "extra_body",
+    "user_model",
+    "judge_model",
+    "backend",
+    "timeout",
+)
 """Options that an attempt's outcome depends on. Where an endpoint lies may change from one run to the next."""
 
 
