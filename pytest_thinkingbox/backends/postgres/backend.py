@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.schema import CreateTable
 
@@ -26,7 +27,7 @@ from pytest_thinkingbox.backends.postgres.template import Template, build
 from pytest_thinkingbox.backends.server.names import Campaign, token_of
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
-from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
 _Key = tuple[Environment, str | None]
 
@@ -40,27 +41,60 @@ class PostgresBackend:
 
     name = "postgres"
 
-    def __init__(self, url: str, *, label: str, processes: int = 1) -> None:
-        campaign = Campaign.of(label)
-        self._campaign = campaign
-        self._server = PostgresServer(url, campaign=campaign)
-        self._server.sweep()
-        with self._server.admin() as connection:
-            create_campaign_roles(connection, campaign)
-            self._reader = create_reader(connection, campaign)
-        self._engines = Engines(autocommit=False)
-        self._read_only = ReadOnly()
+    def __init__(
+        self, url: str, *, label: str, processes: int = 1, revive: Callable[[], str] | None = None
+    ) -> None:
+        self._campaign = Campaign.of(label)
+        self._url = url
+        self._revive = revive
         self._own = secrets.token_hex(4)  # in names that no other process of the campaign must share
         self._lock = threading.Lock()
+        self._reviving = threading.Lock()
         self._locks: dict[_Key, threading.Lock] = {}
         self._templates: dict[_Key, Template] = {}
         self._leases: set[PostgresLease] = set()
         self._closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Connect to a server on which nothing of this process is."""
+        self._server = PostgresServer(self._url, campaign=self._campaign)
+        self._server.sweep()
+        with self._server.admin() as connection:
+            create_campaign_roles(connection, self._campaign)
+            self._reader = create_reader(connection, self._campaign)
+        self._engines = Engines(autocommit=False)
+        self._read_only = ReadOnly()
+
+    def _begin_again(self) -> None:
+        """After the server ended all sessions: attempts that run are lost, the next ones are not."""
+        with self._reviving:
+            if self._server.alive():
+                return
+            if self._revive is not None:
+                self._url = self._revive()
+            with self._lock:
+                self._templates.clear()
+                self._leases.clear()
+            try:
+                self._begin()
+            except ConfigurationError as error:
+                raise InfrastructureDown(str(error)) from error
 
     def prepare(self, environment: Environment) -> None:
         self._template(environment, None)
 
     def acquire(
+        self, environment: Environment, start: StartState | None, *, attempt_id: str
+    ) -> PostgresLease:
+        if not self._server.alive():
+            self._begin_again()
+        try:
+            return self._acquire(environment, start, attempt_id=attempt_id)
+        except psycopg.OperationalError as error:
+            raise InfrastructureDown(f"no database for {attempt_id}: {error}") from error
+
+    def _acquire(
         self, environment: Environment, start: StartState | None, *, attempt_id: str
     ) -> PostgresLease:
         template = self._template(environment, start)

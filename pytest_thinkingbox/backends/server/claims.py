@@ -1,0 +1,65 @@
+"""Who started what on this machine, in a way that outlives a killed process.
+
+A claim is a locked file. The operating system releases the lock when its process ends, however that ends, so what
+belongs to a claim that nobody holds was left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+
+def folder() -> Path:
+    """Where this user's claims lie."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    path = Path(tempfile.gettempdir()) / f"thinkingbox-{user}"
+    path.mkdir(mode=0o711, exist_ok=True)
+    return path
+
+
+class Claim:
+    """Held from its making until `release`."""
+
+    def __init__(self, name: str) -> None:
+        self._path = _path(name)
+        self._lock = FileLock(self._path)
+        self._lock.acquire(timeout=5)
+
+    def release(self) -> None:
+        """Safe to call twice."""
+        if self._lock.is_locked:
+            self._lock.release()
+            self._path.unlink(missing_ok=True)
+
+
+def is_held(name: str) -> bool:
+    """Whether the process that claimed this name lives."""
+    if not _path(name).exists():
+        return False
+    lock = FileLock(_path(name))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def was_used(name: str) -> bool:
+    """Whether a process began to start what this claim is about."""
+    return any(path.suffix != ".claim" for path in folder().glob(f"{name}.*"))
+
+
+def forget(name: str) -> None:
+    """Remove the files of a claim that nobody holds."""
+    for path in folder().glob(f"{name}.*"):
+        if path.suffix != ".data":
+            path.unlink(missing_ok=True)
+
+
+def _path(name: str) -> Path:
+    return folder() / f"{name}.claim"

@@ -1,0 +1,87 @@
+"""The database server that a campaign starts for itself: one, whatever the number of processes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_thinkingbox.plugin.stash import server_key
+from pytest_thinkingbox.plugin.xdist import is_worker, worker_input
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.server.claims import Claim
+    from pytest_thinkingbox.backends.server.plan import Revive, ServerPlan
+    from pytest_thinkingbox.declare import Database
+    from pytest_thinkingbox.plugin.options import Options
+
+_OWN = re.compile(r"postgres(-embedded|:[^/\s]+)?")
+
+
+def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> None:
+    """Decide where the campaign's server will be, and claim it; in the process that the user started.
+
+    It is started by the first process that has a task to run.
+    """
+    if options.agent is None or _OWN.fullmatch(options.backend) is None:
+        return
+    if config.option.collectonly or config.option.setupplan:
+        return
+    from pytest_thinkingbox.backends.server.claims import Claim
+    from pytest_thinkingbox.backends.server.plan import ServerPlan
+
+    plan = config.stash[server_key] = ServerPlan.make(options.backend, campaign=campaign)
+    config.pluginmanager.register(_Owner(plan, Claim(plan.name)), "thinkingbox-server")
+
+
+def take_plan(config: pytest.Config) -> None:
+    """In a worker: what the controller decided."""
+    given = worker_input(config).get("thinkingbox_server")
+    if given is not None:
+        from pytest_thinkingbox.backends.server.plan import ServerPlan
+
+        config.stash[server_key] = ServerPlan.from_wire(given)
+
+
+def start_server(config: pytest.Config, databases: Iterable[Database]) -> tuple[str, Revive] | None:
+    """The URL of the campaign's own server, once it answers, and how to start it again; None when it has none.
+
+    Raises ConfigurationError when it cannot be started.
+    """
+    plan = config.stash.get(server_key, None)
+    if plan is None:
+        return None
+    from pytest_thinkingbox.backends import local_server, server_options
+
+    server = local_server(plan)
+    image, options = server_options(databases)
+    ensure = partial(server.ensure, image=image, options=options, say=_say(config))
+    return ensure(), ensure
+
+
+def _say(config: pytest.Config) -> Any:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if is_worker(config) or reporter is None:
+        return lambda line: None
+    return reporter.write_line
+
+
+class _Owner:
+    """Ends the server when pytest ends. Workers have ended by then."""
+
+    def __init__(self, plan: ServerPlan, claim: Claim) -> None:
+        self._plan = plan
+        self._claim = claim
+
+    def pytest_unconfigure(self) -> None:
+        from pytest_thinkingbox.backends import local_server
+        from pytest_thinkingbox.backends.server.claims import was_used
+
+        try:
+            if was_used(self._plan.name):
+                local_server(self._plan).stop()
+        finally:
+            self._claim.release()

@@ -1,0 +1,82 @@
+"""Whole runs of pytest on PostgreSQL."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from pytest_thinkingbox.backends.server import claims
+from tests.conftest import Run
+
+from .conftest import IMAGE
+
+TASKS = """
+    @shop.task("Close order 1.", solution=CLOSE_1)
+    def test_close(changes):
+        assert changes == [Updated("orders", 1, status=("open", "closed"))]
+
+    @shop.task("Write a note.", solution=[call("add_note", words="hello")])
+    def test_note(attempt, changes):
+        assert changes == [Inserted("notes", text="hello")]
+        assert attempt.row("orders", id=2)["total"] == 20
+
+    @shop.task("Do more.", solution=[call("set_status", order_id=2, status="lost"), *CLOSE_1])
+    def test_more(changes):
+        assert changes == [Updated("orders", 1, status="closed")]
+
+    @shop.task("Drop it.", solution=[call("set_status", order_id=1, status="closed")],
+               start=lambda connection: connection.execute(orders.insert().values(id=50, status="x", total=1)))
+    def test_start(attempt, changes):
+        changes.ignore("orders")
+        assert attempt.before.execute(orders.select().where(orders.c.id == 50)).one().status == "x"
+"""
+
+
+def test_a_server_that_is_there(suite: Callable[..., Path], run: Run, server: str) -> None:
+    suite(TASKS)
+    outcome = run("-p", "no:xdist", f"--tb-backend={server}", "--tb-attempts=2", "--tb-audit")
+    assert outcome.counts == {"passed": 6, "failed": 2}
+    assert "Updated('orders', 2, status=('open', 'lost'))" in outcome.text.replace('"', "'")
+    password = make_url(server).password
+    assert password is not None
+    assert password not in outcome.text
+    folder = next(Path(".thinkingbox").glob("*/campaign.json")).parent
+    assert all(password not in path.read_text() for path in folder.iterdir() if path.is_file())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_one_container_for_the_whole_campaign(
+    docker: None, suite: Callable[..., Path], run: Run, workers: str
+) -> None:
+    suite(TASKS)
+    outcome = run(workers, f"--tb-backend={IMAGE}", "--tb-attempts=2")
+    assert outcome.counts == {"passed": 6, "failed": 2}
+    if workers == "-n0":
+        assert f"thinkingbox: starting {IMAGE} in a container ..." in outcome.text
+    left = subprocess.run(
+        ["docker", "ps", "-aq", "--filter", "label=pytest-thinkingbox.claim"], capture_output=True
+    )
+    campaign = next(Path(".thinkingbox").iterdir()).name
+    assert campaign not in left.stdout.decode()
+    assert list(claims.folder().glob(f"thinkingbox-{campaign}*")) == []
+
+
+@pytest.mark.slow
+def test_the_embedded_server(embedded: None, suite: Callable[..., Path], run: Run) -> None:
+    suite(TASKS)
+    outcome = run("-p", "no:xdist", "--tb-backend=postgres-embedded")
+    assert outcome.counts == {"passed": 3, "failed": 1}
+    assert "thinkingbox: starting the embedded PostgreSQL ..." in outcome.text
+
+
+def test_a_server_that_does_not_answer_ends_the_run(suite: Callable[..., Path], run: Run) -> None:
+    suite(TASKS)
+    outcome = run("-p", "no:xdist", "--tb-backend=postgresql+psycopg://me:secret123@127.0.0.1:1/postgres")
+    assert outcome.status == 4
+    assert "me:***@127.0.0.1:1/postgres: nobody answers there" in outcome.text
+    assert "secret123" not in outcome.text
