@@ -37,16 +37,13 @@ def run(options: argparse.Namespace) -> list[str] | int:
 
     Refused (exit status 2) when they did not ask the same question.
     """
-    from pytest_thinkingbox.records.store import CampaignFolder, find_campaign
     from pytest_thinkingbox.report.compare import comparison_lines, mismatch_lines
     from pytest_thinkingbox.report.leaderboard import leaderboard_lines
-    from pytest_thinkingbox.stats.campaign import mismatches, side_of
+    from pytest_thinkingbox.report.reading import read_side
+    from pytest_thinkingbox.stats.campaign import mismatches
     from pytest_thinkingbox.stats.compare import compare, leaderboard
 
-    sides = []
-    for path in (options.base, *options.new):
-        folder = CampaignFolder.open(find_campaign(path))
-        sides.append(side_of(info=folder.read_info(), records=folder.read_records()))
+    sides = [read_side(path) for path in (options.base, *options.new)]
     found = list(dict.fromkeys(one for side in sides[1:] for one in mismatches(base=sides[0], new=side)))
     if unallowed := [one for one in found if one.key not in options.allow]:
         print("\n".join(mismatch_lines(unallowed, width=width())), file=sys.stderr)

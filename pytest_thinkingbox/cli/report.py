@@ -35,22 +35,15 @@ def run(options: argparse.Namespace) -> Result:
     from pytest_thinkingbox.records.store import CampaignFolder, find_campaign, rows_of
     from pytest_thinkingbox.report.html.packing import Details
     from pytest_thinkingbox.report.html.page import html_report
+    from pytest_thinkingbox.report.reading import stored_verdict
     from pytest_thinkingbox.report.terminal import summary_lines
-    from pytest_thinkingbox.stats.gates import GateOptions
-    from pytest_thinkingbox.stats.verdict import decide
 
     folder = CampaignFolder.open(find_campaign(options.folder))
     info = folder.read_info()
     details = Details()
     records = folder.read_records()
     rows = rows_of(details.keep(records) if options.format == "html" else records)
-    verdict = decide(
-        rows=rows,
-        requested=info.tasks,
-        gates=GateOptions(min_pass_rate=info.min_pass_rate),
-        ordinary_failures=0,
-        partial=info.partial is not None,
-    )
+    verdict = stored_verdict(info=info, rows=rows, path=folder.path)
     if options.format == "html":
         return write_parts(
             html_report(rows=rows, info=info, verdict=verdict, details=details, folder=folder.path),

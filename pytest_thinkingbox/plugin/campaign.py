@@ -106,7 +106,7 @@ class Campaign:
         from pytest_thinkingbox.records.model import AttemptRow, attempt_name
         from pytest_thinkingbox.records.shards import planned_of
         from pytest_thinkingbox.records.store import CampaignFolder
-        from pytest_thinkingbox.stats.gates import GateOptions
+        from pytest_thinkingbox.report.reading import gate_options
         from pytest_thinkingbox.stats.verdict import decide
 
         folder = CampaignFolder.open(self.folder)
@@ -150,10 +150,17 @@ class Campaign:
             finished=None if partial else now,
         )
         folder.write_info(info)
+        options = self._options
         verdict = decide(
             rows=rows,
             requested=dict(requested),
-            gates=GateOptions(min_pass_rate=self._options.min_pass_rate),
+            gates=gate_options(
+                path=self.folder,
+                min_pass_rate=options.min_pass_rate,
+                min_reliable=options.min_reliable,
+                baseline=options.baseline,
+                max_drop=options.max_drop,
+            ),
             ordinary_failures=len(ordinary),
             partial=partial is not None,
         )

@@ -48,6 +48,9 @@ class Options:
     purpose: Purpose
     audit: bool
     min_pass_rate: float | None
+    min_reliable: float | None
+    baseline: Path | None
+    max_drop: float
     prices: Prices
     faults: tuple[Fault, ...]
     continued: Continued | None = None
@@ -98,6 +101,12 @@ def _share(text: str) -> float:
     if not 0 <= value <= 1:
         raise ValueError
     return value
+
+
+def _positive_share(text: str) -> float:
+    if not _share(text):
+        raise ValueError
+    return _share(text)
 
 
 def _seconds(text: str) -> float:
@@ -204,6 +213,12 @@ _SETTINGS = (
     _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
              help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
                   "are figures; without one, any failed attempt fails the run."),
+    _Setting(name="min_reliable", parse=_share, expected="a number from 0 to 1", default=None, metavar="SHARE",
+             help="Gate: exit 0 if at least this share of the tasks passes every attempt."),
+    _Setting(name="baseline", parse=str, expected="a campaign's folder", default=None, metavar="DIR",
+             help="Gate: exit 0 if pass@1 did not drop against this campaign, paired by task."),
+    _Setting(name="max_drop", parse=_positive_share, expected="a number above 0, up to 1", default=0.05,
+             metavar="SHARE", help="How far pass@1 may drop against --tb-baseline (default: 0.05, 5 points)."),
     _Setting(name="prices", parse=str, expected="a TOML file", default=None, metavar="FILE",
              help="What tokens cost: a TOML file with [models.NAME], input, cached_input and output in US dollars per "
                   "million tokens. A model that is not in it has no price."),
@@ -280,6 +295,9 @@ def resolve(config: pytest.Config) -> Options:
         purpose=values["purpose"],
         audit=bool(config.getini("tb_audit") if audit is None else audit),
         min_pass_rate=values["min_pass_rate"],
+        min_reliable=values["min_reliable"],
+        baseline=_baseline(config, values["baseline"]),
+        max_drop=values["max_drop"],
         prices=_prices(config, values["prices"]),
         faults=_faults(values["faults"]),
         proof=proof,
@@ -291,15 +309,34 @@ def resolve(config: pytest.Config) -> Options:
     return options
 
 
-def _prices(config: pytest.Config, name: str | None) -> Prices:
+def _path(config: pytest.Config, option: str, name: str) -> Path:
     """A path of the command line counts from where pytest was started, one of the ini file from the root."""
+    given = config.getoption(option) is not None
+    return (config.invocation_params.dir if given else config.rootpath) / name
+
+
+def _baseline(config: pytest.Config, name: str | None) -> Path | None:
+    """The campaign's own folder: which one is the latest may change while this one runs."""
+    if not name:
+        return None
+    from pytest_thinkingbox.records.schema import BrokenRecords
+    from pytest_thinkingbox.records.store import CampaignFolder, find_campaign
+
+    try:
+        path = find_campaign(_path(config, "tb_baseline", name))
+        CampaignFolder.open(path).read_info()
+    except BrokenRecords as error:
+        raise pytest.UsageError(f"--tb-baseline: {error}") from None
+    return path.resolve()
+
+
+def _prices(config: pytest.Config, name: str | None) -> Prices:
     if not name:
         return {}
     from pytest_thinkingbox.stats.prices import BrokenPrices, read_prices
 
-    given = config.getoption("tb_prices") is not None
     try:
-        return read_prices((config.invocation_params.dir if given else config.rootpath) / name)
+        return read_prices(_path(config, "tb_prices", name))
     except BrokenPrices as error:
         raise pytest.UsageError(f"--tb-prices: {error}") from None
 
@@ -340,7 +377,7 @@ def _value(config: pytest.Config, setting: _Setting) -> Any:
 
 def _check_together(config: pytest.Config, options: Options) -> None:
     if options.agent is None:
-        for name in ("attempts", "min_pass_rate", "resume"):
+        for name in ("attempts", "min_pass_rate", "min_reliable", "baseline", "resume"):
             if config.getoption(f"tb_{name}") is not None:
                 raise pytest.UsageError(
                     f"--tb-{name.replace('_', '-')} asks for a campaign, but nobody is to act: name a model with "

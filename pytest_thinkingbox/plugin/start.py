@@ -39,6 +39,7 @@ from pytest_thinkingbox.records.resume import extended
 from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.records.store import CampaignFolder
+from pytest_thinkingbox.report.reading import refused_before
 from pytest_thinkingbox.stats.cost import role_models, used_prices
 
 _FILES_OF_AN_ATTEMPT = 16
@@ -129,6 +130,10 @@ def make_runner(session: pytest.Session) -> Runner:
         ),
     )
     config.stash[runner_key] = runner
+    if options.baseline is not None:
+        refusals = refused_before(_describe(name, session, options), baseline=options.baseline)
+        if refusals:
+            stop.raise_(f"--tb-baseline={options.baseline}: not comparable: {'; '.join(refusals)}")
     return runner
 
 
@@ -248,6 +253,9 @@ def described(name: str, options: Options) -> CampaignInfo:
             "timeout": options.timeout,
             "audit": options.audit,
             "faults": [repr(one) for one in options.faults],
+            "min_reliable": options.min_reliable,
+            "baseline": None if options.baseline is None else str(options.baseline),
+            "max_drop": options.max_drop,
             "prices": used_prices(
                 options.prices,
                 role_models(model=options.model, options={"user_model": options.user_model}).values(),

@@ -59,7 +59,7 @@ def decide(
         if task.xfail_strict and task.valid and not task.failed:
             verdicts.append(f"{task.task}: strict xfail, but all {task.valid} valid attempts passed")
     # A task under no gate is judged as pytest users expect, also when other tasks have gates of their own.
-    ungated = [task for task in counted if gates.min_pass_rate is None and task.min_pass_rate is None]
+    ungated = [task for task in counted if not gates.any and task.min_pass_rate is None]
     failed = sum(task.failed for task in ungated)
     invalid = sum(task.invalid for task in (*ungated, *expected_to_fail))
     under_no_gate = "under no gate" if answers else "and no gate is set"
