@@ -20,6 +20,7 @@ from pytest_thinkingbox.records.store import CampaignFolder
 from pytest_thinkingbox.state.codec import encode_diff
 from pytest_thinkingbox.state.model import Attachment, ReceivedMail, RowChange, SchemaDelta, StateDiff
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 from tests.records.builders import info, record
 
 pytestmark = pytest.mark.slow
@@ -61,10 +62,17 @@ def evil_attempt(attempt: int, **named: Any) -> AttemptRecord:
         ),
         "tool_calls": (
             ToolCallRecord(
-                id="a", name=EVIL, arguments={EVIL: EVIL}, result="s" * 5_000_000, error=True, seconds=0
+                id="a",
+                name=EVIL,
+                arguments={EVIL: EVIL},
+                result="s" * 5_000_000,
+                error=True,
+                seconds=0,
+                fault=EVIL,
             ),
         ),
         "changes": encode_diff(changes),
+        "rulings": (Ruling(question=EVIL, about="", answer="yes", reason=EVIL, model=EVIL, cached=False),),
         "mail": (
             ReceivedMail(
                 sender=EVIL,
@@ -192,7 +200,7 @@ def test_t26_what_others_wrote_is_text_on_the_first_page(visit: Callable[..., An
 def test_t26_what_others_wrote_is_text_in_an_attempt(visit: Callable[..., Any]) -> None:
     page = visit("#t4.1")
     text = page.locator("#attempt .try").inner_text()
-    for title in ("Why it failed", "Changes", "Mail", "HTTP requests", "Files", "Conversation"):
+    for title in ("Why it failed", "Changes", "Mail", "HTTP requests", "Files", "Judge", "Conversation"):
         assert page.get_by_role("heading", name=title, exact=True).count() == 1
     assert text.count(r"\x00\u202e\ud800") >= 15
     assert "4,980,000 characters left out here" in text

@@ -11,6 +11,7 @@ from pytest_thinkingbox.report.html.detail import cut_to, safe, shorter, try_det
 from pytest_thinkingbox.state.codec import encode_diff
 from pytest_thinkingbox.state.model import Attachment, ReceivedMail, RowChange, SchemaDelta, StateDiff
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 from tests.records.builders import record
 
 
@@ -41,7 +42,14 @@ def test_a_call_stands_where_it_was_said_together_with_its_answer() -> None:
             tool_calls=(played("c1"), played("c2", name="cancel")),
         )
     )
-    call = {"call": "get", "arguments": [["id", "1042"]], "played": True, "error": False, "seconds": 0.25}
+    call = {
+        "call": "get",
+        "arguments": [["id", "1042"]],
+        "played": True,
+        "error": False,
+        "fault": "",
+        "seconds": 0.25,
+    }
     assert detail["talk"] == [
         {"who": "user", "text": "please"},
         {**call, "result": "ok"},
@@ -118,6 +126,16 @@ def test_effects_show_who_was_reached_and_with_what() -> None:
     ]
 
 
+def test_a_judge_is_shown_with_question_answer_and_reason() -> None:
+    asked = Ruling(question="Polite?", about="", answer="no", reason="It shouts.", model="m", cached=True)
+    assert try_detail(record(rulings=(asked,)))["rulings"] == [
+        {
+            "facts": [["question", "Polite?"], ["answer", "no"], ["model", "m, asked before"]],
+            "text": "It shouts.",
+        }
+    ]
+
+
 def test_t26_every_string_is_safe_unicode_and_shows_what_it_hides() -> None:
     evil = "\ud800\x00\u202e</script><!--"
     detail = try_detail(
@@ -139,6 +157,7 @@ def test_t26_every_string_is_safe_unicode_and_shows_what_it_hides() -> None:
                 ),
             ),
             http=(ReceivedRequest(method=evil, path=evil, query={evil: evil}, data=b"\xff\x00"),),
+            rulings=(Ruling(question=evil, about="", answer="no", reason=evil, model=evil, cached=False),),
             files=(FileChange(change="added", path=evil, size=1, digest=""),),
             changes=encode_diff(StateDiff(rows=(RowChange("insert", evil, (evil,), None, {evil: evil}),))),
         )

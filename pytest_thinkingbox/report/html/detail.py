@@ -19,6 +19,7 @@ from pytest_thinkingbox.state.codec import decode_diff
 from pytest_thinkingbox.state.diff import changed_columns
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, SchemaDelta
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 
 LONGEST = 20_000
 """Characters of one text that a page can hold at most."""
@@ -39,6 +40,7 @@ def try_detail(record: AttemptRecord) -> Json:
         "facts": [[name, safe(text)] for name, text in _facts(record)],
         "talk": shorter(list(_talk(record)), MOST),
         "calls": shorter([_call(call) for call in unsaid_calls(record)], MOST),
+        "rulings": shorter([_ruling(one) for one in record.rulings], MOST),
         "changes": _changes(record.changes),
         "effects": [
             {"title": title, "items": None if items is None else shorter(items, MOST)}
@@ -144,6 +146,7 @@ def _call(call: ToolCallRecord) -> Json:
         "arguments": _arguments(call.arguments),
         "played": True,
         "error": call.error,
+        "fault": safe(call.fault),
         "seconds": round(call.seconds, 2),
         "result": safe(_indented(call.result)),
     }
@@ -163,6 +166,13 @@ def _indented(text: str) -> str:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
+
+
+def _ruling(ruling: Ruling) -> Json:
+    model = f"{ruling.model}, asked before" if ruling.cached else ruling.model
+    return _effect(
+        [("question", ruling.question), ("answer", ruling.answer), ("model", model)], ruling.reason
+    )
 
 
 def _changes(changes: Any) -> Json | None:

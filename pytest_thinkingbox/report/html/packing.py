@@ -20,7 +20,7 @@ from pytest_thinkingbox.report.html.detail import (
     try_detail,
 )
 
-_LISTS = ("talk", "calls", "arguments", "rows", "cells", "schema", "items", "facts")
+_LISTS = ("talk", "calls", "arguments", "rows", "cells", "schema", "items", "facts", "rulings")
 _SHARED = 64  # characters from which a text that several tasks have is kept once for all of them
 _REPEATED = 200  # characters from which a text of one task is kept once
 _PIECES, _PIECE = (

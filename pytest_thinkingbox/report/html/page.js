@@ -100,6 +100,9 @@
         it.items.length ? reader.list(it.items, (item) => effect(item, reader), "div") : nothing("None.")));
     }
     if (absent.length) left.append(make("p", { cls: "muted small" }, `No sink for ${absent.map((it) => it.title).join(", ")}.`));
+    if (one.rulings.length) {
+      left.append(section("Judge", reader.list(one.rulings, (it) => effect(it, reader), "div")));
+    }
     const right = make("div", { cls: "half" }, section("Conversation", talk(one, reader)));
     if (one.talk !== null && one.calls.length) {
       right.append(section("Tool calls", make("ul", { cls: "talk" }, reader.list(one.calls, (it) => call(it, reader), "li"))));
@@ -134,6 +137,9 @@
       head.append(make("span", { cls: "took" }, "said, not played"));
     } else {
       head.append(it.error ? make("span", { cls: "badge error" }, "error") : "", " ", make("span", { cls: "took" }, `${it.seconds} s`));
+      if (reader.length(it.fault)) {
+        head.append(" ", make("span", { cls: "badge fault" }, "fault"), " ", make("bdi", { cls: "took" }, reader.text(it.fault)));
+      }
       const length = reader.length(it.result);
       const result = make("pre", { cls: "text result", dir: true }, length ? reader.text(it.result) : "(empty)");
       body.append(length > 600 && !it.error
