@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,8 @@ END = "[[END]]"
 _SHORTEST = 3
 """Letters and digits of a private value: anything shorter stands in texts that tell nothing."""
 
-UserFunction = Callable[..., str | Awaitable[str | None] | None]
-"""`function(conversation)`: the next message, None when the user is done."""
+UserFunction = Callable[..., Any]
+"""`function(conversation)`, also `async def`: the next message, None when the user is done."""
 
 
 @dataclass(frozen=True, slots=True)

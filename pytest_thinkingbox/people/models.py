@@ -70,7 +70,7 @@ def make_model(
     model = settings.model or (chat.model if chat else None)
     if model is None:
         return None
-    key = os.environ.get(key_variable(settings.role))
+    key = os.environ.get(key_variable(settings.role)) or None
     if chat is not None and settings.base_url is None and key is None:
         return PeopleModel(_asked_at(chat.endpoint, model, parameters), None)
     api = CHAT if chat is None or settings.base_url is not None else chat.endpoint.api

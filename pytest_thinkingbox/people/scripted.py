@@ -21,9 +21,13 @@ class Turns:
         self._most = limits.user_turns
         self._taken = 0
 
+    @property
+    def used_up(self) -> bool:
+        return self._taken >= self._most
+
     def take(self) -> None:
         """One more reply. Raises Stop when the limit does not allow it."""
-        if self._taken >= self._most:
+        if self.used_up:
             raise Stop("user_turn_limit", f"the user replied {self._taken} times and was not done")
         self._taken += 1
 
@@ -65,7 +69,7 @@ class FunctionUser:
     async def _call(self, conversation: list[dict[str, str]]) -> Any:
         try:
             async with asyncio.timeout(self._seconds) as timeout:
-                if inspect.iscoroutinefunction(self._function):
+                if _is_async(self._function):
                     return await self._function(conversation)
                 # Nobody waits for a thread whose time is up.
                 return await asyncio.to_thread(self._function, conversation)
@@ -93,6 +97,17 @@ def spoken_messages(conversation: Conversation) -> list[dict[str, str]]:
     ]
 
 
+def _is_async(function: UserFunction) -> bool:
+    inner = _inner(function)
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__)
+
+
 def _name(function: UserFunction) -> str:
-    """As its author knows it, without the test's parameters that are bound to it."""
-    return _name(function.func) if isinstance(function, partial) else inspect.unwrap(function).__qualname__
+    """As its author knows it."""
+    inner = _inner(function)
+    return inner.__qualname__ if inspect.isroutine(inner) else repr(inner)
+
+
+def _inner(function: UserFunction) -> UserFunction:
+    """Without the test's parameters that are bound to it."""
+    return _inner(function.func) if isinstance(function, partial) else function

@@ -76,7 +76,7 @@ class LlmUser:
         words = self._markers.sub("", text).strip()
         if words != text.strip():
             # With words beside it the marker may have come too early: they are delivered, once.
-            if not any(char.isalnum() for char in words) or self._ending:
+            if not any(char.isalnum() for char in words) or self._ending or self._turns.used_up:
                 return None
             self._ending = True
         self._check(words)
@@ -162,7 +162,7 @@ def system_prompt(user: User) -> str:
     """What the model is told: the user's notes, and how to play."""
     notes = [user.context.strip()]
     if user.facts:
-        notes.append("These are facts. Whoever asks gets exactly these:")
+        notes.append("These are facts. When they come up, they are exactly these:")
         notes += [f"- {name}: {fact.value}" for name, fact in user.checked.items()]
     if user.private:
         notes.append(

@@ -133,8 +133,6 @@ def _user(user: Player | None) -> str:
             return user.context
         case User() | Script():
             return repr(user)
-        case partial():
-            return _digest(_source(user.func), _stable(user.keywords))
     return _source(user)
 
 
@@ -194,11 +192,19 @@ def _file(path: Path) -> str:
     return _digest(path.read_bytes().decode("utf-8", "surrogateescape"))
 
 
-@cache
 def _source(function: Any) -> str:
+    """Of a function, of what is bound to it, or of the class of an object that can be called."""
+    if isinstance(function, partial):
+        return _digest(_source(function.func), _stable(function.args), _stable(function.keywords))
+    code: Any = function if inspect.isroutine(function) else type(function)
+    return _code(code)
+
+
+@cache
+def _code(function: Any) -> str:
     try:
         return _digest(inspect.getsource(inspect.unwrap(function)))
-    except (OSError, TypeError):  # no source: made by exec, or a callable object
+    except (OSError, TypeError):  # no source: made by exec, or not in Python
         return _digest(f"{function.__module__}.{function.__qualname__}")
 
 

@@ -78,6 +78,20 @@ def test_an_async_function() -> None:
     assert replies(function(partial(dana, number=1042)), 1) == ["1042"]
 
 
+def test_objects_that_can_be_called() -> None:
+    class Dana:
+        def __call__(self, conversation: list[dict[str, str]]) -> str:
+            return "1042"
+
+    class Amir:
+        async def __call__(self, conversation: list[dict[str, str]]) -> int:
+            return 1043
+
+    assert replies(function(Dana()), 1) == ["1042"]
+    with pytest.raises(UserRaised, match=r"<.*Amir object at .*> returned 1043: it must return text"):
+        replies(function(partial(Amir())), 1)
+
+
 def test_a_function_that_blocks_stops_nobody_else() -> None:
     def slow(conversation: list[dict[str, str]]) -> str:
         time.sleep(0.1)

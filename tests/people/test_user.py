@@ -129,6 +129,11 @@ def test_a_user_that_is_done_at_the_limit_is_done() -> None:
         assert Talk(user_turns=1).run(stub, ["?", "Done."]) == ["One.", None]
 
 
+def test_a_user_that_ends_with_words_beyond_the_limit_is_done() -> None:
+    with StubEndpoint([says("One."), says(f"Thanks! {END}")]) as stub:
+        assert Talk(user_turns=1).run(stub, ["?", "Done."]) == ["One.", None]
+
+
 # --- what breaks it ---
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_thinkingbox.people.words import says, sentences
 
@@ -61,6 +63,13 @@ def test_a_value_is_found_however_it_is_written(value: str, text: str) -> None:
 )
 def test_a_part_of_something_else_is_not_the_value(value: str, text: str) -> None:
     assert not says(value, text)
+
+
+@given(st.text(st.characters(categories=["L", "Nd", "Zs"]), min_size=1).filter(str.strip))
+def test_any_value_is_found_among_other_words(value: str) -> None:
+    assert says(value, f"- {value} -")
+    assert says(value, f"({unicodedata.normalize('NFD', value)})")
+    assert says(value, f"x\n{value.replace(' ', '  ')}\u200b.")
 
 
 def test_numbers_after_a_dot_stay_in_their_sentence() -> None:

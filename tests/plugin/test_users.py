@@ -175,6 +175,27 @@ def test_t17_a_leak_names_the_field_and_the_attempt_is_played_again(suite, run):
     assert outcome.status == 8
 
 
+def test_objects_that_can_be_called_play_users_and_make_start_states(suite, run):
+    suite("""
+    from functools import partial
+
+    class Dana:
+        __hash__ = None
+
+        def __call__(self, conversation):
+            return None
+
+    def begin(connection, n):
+        connection.execute(orders.delete().where(orders.c.id > n))
+
+    @shop.task("Hello.", start=partial(begin, n=1), user=Dana(), solution=[call.say("Hello.")], no_change=True)
+    def test_hello(attempt, changes):
+        assert changes == []
+        assert len(attempt.rows("orders")) == 1
+    """)
+    assert run().counts == {"passed": 1}
+
+
 def test_a_function_that_raises_is_invalid_and_not_played_again(suite, run):
     suite("""
     def dana(conversation):
