@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Script,
         Server,
         ServerContext,
+        Tools,
         User,
         call,
     )
@@ -42,6 +43,7 @@ _HOMES = {
         "Script",
         "Server",
         "ServerContext",
+        "Tools",
         "User",
         "call",
     ),
@@ -80,6 +82,7 @@ __all__ = [
     "Server",
     "ServerContext",
     "ThinkingboxError",
+    "Tools",
     "Updated",
     "User",
     "Webhook",

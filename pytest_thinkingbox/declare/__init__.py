@@ -8,6 +8,7 @@ from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server, ServerContext
 from pytest_thinkingbox.declare.solution import Call, Say, call
 from pytest_thinkingbox.declare.task import Task, task_of
+from pytest_thinkingbox.declare.tools import Tools
 from pytest_thinkingbox.declare.user import Fact, Player, Script, User
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Server",
     "ServerContext",
     "Task",
+    "Tools",
     "User",
     "call",
     "task_of",

@@ -15,6 +15,7 @@ from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.server import Server
 from pytest_thinkingbox.declare.solution import Call, Say, Solution
 from pytest_thinkingbox.declare.task import Task, attach, tags_of
+from pytest_thinkingbox.declare.tools import Tools, tools_of
 from pytest_thinkingbox.declare.user import Player, Script, User
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,8 +29,8 @@ class Environment:
     servers are told. `mail=True` gives each attempt a mail sink of its own; what arrives there is part of the
     verdict. `http=True` gives it an HTTP sink, `http={"POST /payments": Reply(201, {"id": 7})}` one that answers so;
     other requests get `200 {}`. `workdir=True` gives it an empty folder to work in, the path of a folder a copy of
-    that one; files that are added, changed or removed there are part of the verdict too. `agent_database=True` tells
-    black-box agents the database's URL.
+    that one; files that are added, changed or removed there are part of the verdict too. `tools` chooses among the
+    tools of all servers, renames them and so on. `agent_database=True` tells black-box agents the database's URL.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Environment:
     mail: bool = True
     http: bool | Mapping[str, Reply | Sequence[Reply]] = False
     workdir: bool | str | Path = False
+    tools: Tools | None = None
     agent_database: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -69,6 +71,7 @@ class Environment:
         if not isinstance(self.limits, Limits):
             raise reject(where, "limits", self.limits, "Limits(...)")
         routes_of(where, self.http)
+        tools_of(where, self.tools)
         set_(self, "workdir", workdir_of(where, self.workdir))
 
     def task(
@@ -87,6 +90,7 @@ class Environment:
         limits: Limits | None = None,
         http: Mapping[str, Reply | Sequence[Reply]] | None = None,
         faults: Sequence[Fault] = (),
+        tools: Tools | None = None,
     ) -> Callable[[F], F]:
         """Declare the decorated test function to be a task of this environment.
 
@@ -98,7 +102,7 @@ class Environment:
         `allow_truncated=True` lets a `no_change` task pass although a limit cut the agent off. `ahead=False` starts
         the episode after the test's fixtures, alone. `min_pass_rate` is this task's gate, 0 to 1. `http` are replies
         of the HTTP sink for this task; they win over those of the environment. `faults` are calls that go wrong on
-        purpose; the solution makes such a call with `call.failing(...)`.
+        purpose; the solution makes such a call with `call.failing(...)`. `tools` changes the tools for this task.
         """
         where = f"{self.name}.task"
         if not callable(prompt):
@@ -145,6 +149,7 @@ class Environment:
             min_pass_rate=min_pass_rate,
             limits=limits or self.limits,
             faults=faults_of(where, faults),
+            tools=tools_of(where, tools),
             routes=_together(routes_of(where, self.http), routes_of(where, http)),
         )
 

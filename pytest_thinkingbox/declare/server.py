@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_thinkingbox.declare.checks import reject, strings, text
+from pytest_thinkingbox.declare.tools import Tools, tools_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -37,7 +38,7 @@ class Server:
 
     Commands, environment variables and URLs may hold `{database_url}`, `{database_path}` (the file, on the sqlite
     backend), `{attempt_id}`, `{now}`, `{mail_host}`, `{mail_port}`, `{http_url}` and `{workdir}`; each attempt gets its
-    own values.
+    own values. `tools` chooses among the server's tools, renames them and so on.
     """
 
     kind: Literal["in_process", "functions", "stdio", "http"]
@@ -47,16 +48,17 @@ class Server:
     environ: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    tools: Tools | None = None
 
     @classmethod
-    def in_process(cls, build: Callable[[ServerContext], Any]) -> Server:
+    def in_process(cls, build: Callable[[ServerContext], Any], *, tools: Tools | None = None) -> Server:
         """A server object made by `build(context)` for each attempt, reached without a process or a socket."""
         if not callable(build):
             raise reject("Server.in_process", "build", build, "a callable that takes a ServerContext")
-        return cls(kind="in_process", build=build)
+        return cls(kind="in_process", build=build, tools=tools_of("Server.in_process", tools))
 
     @classmethod
-    def functions(cls, functions: Sequence[Callable[..., Any]]) -> Server:
+    def functions(cls, functions: Sequence[Callable[..., Any]], *, tools: Tools | None = None) -> Server:
         """Tools made of typed Python functions; the docstring describes the tool.
 
         A parameter annotated `sqlalchemy.Connection` is not shown to the model: it gets a connection to the
@@ -65,19 +67,25 @@ class Server:
         """
         if isinstance(functions, str) or not all(callable(one) for one in functions) or not functions:
             raise reject("Server.functions", "functions", functions, "a non-empty list of functions")
-        return cls(kind="functions", functions_=tuple(functions))
+        return cls(kind="functions", functions_=tuple(functions), tools=tools_of("Server.functions", tools))
 
     @classmethod
-    def stdio(cls, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Server:
+    def stdio(
+        cls, command: Sequence[str], *, env: Mapping[str, str] | None = None, tools: Tools | None = None
+    ) -> Server:
         """A program that speaks MCP over its standard input and output; started for each attempt."""
         parts = strings("Server.stdio", "command", command)
         if not parts:
             raise reject("Server.stdio", "command", command, "a program and its arguments")
-        return cls(kind="stdio", command=parts, environ=dict(env or {}))
+        return cls(
+            kind="stdio", command=parts, environ=dict(env or {}), tools=tools_of("Server.stdio", tools)
+        )
 
     @classmethod
-    def http(cls, url: str, *, headers: Mapping[str, str] | None = None) -> Server:
+    def http(
+        cls, url: str, *, headers: Mapping[str, str] | None = None, tools: Tools | None = None
+    ) -> Server:
         """A running server that speaks MCP over streamable HTTP."""
         if not text("Server.http", "url", url).startswith(("http://", "https://")):
             raise reject("Server.http", "url", url, "an http:// or https:// URL")
-        return cls(kind="http", url=url, headers=dict(headers or {}))
+        return cls(kind="http", url=url, headers=dict(headers or {}), tools=tools_of("Server.http", tools))

@@ -9,6 +9,7 @@ from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.declare.limits import Limits
 from pytest_thinkingbox.declare.solution import Solution
+from pytest_thinkingbox.declare.tools import Tools
 from pytest_thinkingbox.declare.user import Player
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Task:
     limits: Limits
     routes: Routes | None = None
     faults: tuple[Fault, ...] = ()
+    tools: Tools | None = None
 
 
 def attach(function: Callable[..., Any], task: Task) -> None:

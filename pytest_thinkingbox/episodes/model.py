@@ -11,6 +11,7 @@ from pytest_thinkingbox.declare import Environment, Limits, Player
 from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.declare.solution import Solution
+from pytest_thinkingbox.declare.tools import Tools
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail, Rules, StateDiff
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
@@ -58,6 +59,7 @@ class EpisodeRequest:
     seed: int
     routes: Routes | None = None
     """Replies of the HTTP sink, None without one."""
+    tools: Tools | None = None
     faults: tuple[Fault, ...] = ()
     campaign_faults: tuple[Fault, ...] = ()
     """Those of every task; some may be for tools that this one does not have."""

@@ -221,6 +221,7 @@ async def _converse(
                 workdir=workdir.folder if workdir else None,
                 seed=seed,
                 limits=request.limits,
+                tools=request.tools,
             )
         )
         task = AgentTask(

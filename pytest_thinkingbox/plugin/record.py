@@ -116,7 +116,12 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
     rules = (task.strict, task.no_change, task.allow_truncated, *_rules(task.environment))
     return Hashes(
         prompt=_digest(
-            plan.prompt, _user(plan.user), repr(task.limits), repr(task.routes), repr(task.faults)
+            plan.prompt,
+            _user(plan.user),
+            repr(task.limits),
+            repr(task.routes),
+            repr(task.faults),
+            repr(task.tools),
         ),
         environment=environment_hash(task.environment),
         seed=None if seed is None else started_from(plan, seed),
@@ -141,7 +146,7 @@ def environment_hash(environment: Environment) -> str:
     """Of what the agent works with; the database has a hash of its own, and how it is compared is the checker's."""
     servers = [
         (one.kind, one.command, sorted(one.environ.items()), one.url, _source(one.build) if one.build else "",
-         [_source(function) for function in one.functions_])
+         [_source(function) for function in one.functions_], repr(one.tools))
         for one in environment.servers
     ]  # fmt: skip
     return _digest(
@@ -149,6 +154,7 @@ def environment_hash(environment: Environment) -> str:
         str(environment.instructions),
         repr(servers),
         str(environment.now),
+        repr(environment.tools),
         *_folder(environment.workdir),
     )
 

@@ -32,6 +32,7 @@ def request_of(plan: Plan, options: Options, *, campaign: str) -> EpisodeRequest
         campaign=campaign,
         seed=options.seed,
         routes=task.routes,
+        tools=task.tools,
         faults=task.faults,
         campaign_faults=options.faults,
     )

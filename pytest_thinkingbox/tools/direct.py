@@ -10,7 +10,7 @@ import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent, Tool
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool
 
 from pytest_thinkingbox.tools.functions import FunctionTools, wants_session
 from pytest_thinkingbox.tools.quiet import no_logging_setup
@@ -49,12 +49,16 @@ class DirectConnection:
         """Whether a call ends as soon as it is cancelled, whatever the tool does."""
         return isinstance(self._server, FunctionTools) and self._server.in_thread(tool.name)
 
-    async def call(self, tool: Tool, arguments: dict[str, Any], *, seconds: float) -> CallToolResult:
+    async def call(
+        self, tool: Tool, arguments: dict[str, Any], *, seconds: float
+    ) -> CallToolResult | InputRequiredResult:
         """What the SDK's client would get. Raises TimeoutError and, as the client does, MCPError."""
         with anyio.move_on_after(seconds) as limit:
             result = await self._result(tool, arguments)
         if limit.cancel_called:
             raise TimeoutError
+        if isinstance(result, InputRequiredResult):
+            return result
         # On its way to a client it becomes JSON: a date in structured content becomes text, for example.
         return CallToolResult.model_validate(result.model_dump(by_alias=True, mode="json", exclude_none=True))
 

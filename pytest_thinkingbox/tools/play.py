@@ -15,9 +15,10 @@ from mcp_types import (
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
+    InputRequiredResult,
     Tool,
 )
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pytest_thinkingbox.agents.base import ToolOutput
 from pytest_thinkingbox.errors import InfrastructureDown
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 _CLOSED = ("Connection closed", "SSE stream ended", "SSE stream failed")
 _HTTP_DOWN = ("Server returned an error response", "Session terminated", "Not Found", "Failed to parse")
 _HTTP_CODES = (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR)
+
+
+_RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
 
 async def play(
@@ -64,18 +68,20 @@ async def play(
     except (RuntimeError, ValidationError):
         # The SDK checks the result against the schema that the server gave for it.
         return _failed(tool, "its result was malformed")
+    if isinstance(result, InputRequiredResult):
+        return _failed(tool, "it asks for further input, which nobody here can give")
     return render(result, tool.output_schema)
 
 
 async def _call_in_process(
     client: Client, tool: Tool, arguments: dict[str, Any], seconds: float
-) -> CallToolResult:
+) -> CallToolResult | InputRequiredResult:
     """Without the client's check of the result, which compiles its schema anew for every session: 4 ms a tool.
 
     The server object is the author's own and has checked the result already.
     """
     request = CallToolRequest(params=CallToolRequestParams(name=tool.name, arguments=arguments))
-    return await client.session.send_request(request, CallToolResult, request_read_timeout_seconds=seconds)
+    return await client.session.send_request(request, _RESULT, request_read_timeout_seconds=seconds)
 
 
 def _is_down(error: MCPError, *, http: bool) -> bool:

@@ -15,7 +15,9 @@ import anyio
 
 from pytest_thinkingbox.agents.base import ToolOutput, ToolSpec
 from pytest_thinkingbox.declare import Environment, Limits, Server, ServerContext
-from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+from pytest_thinkingbox.declare.tools import Tools
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.tools.routes import Route, routes_of
 from pytest_thinkingbox.tools.scrub import Scrubber
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class Toolbox:
 
     def __init__(
         self,
-        routes: Mapping[str, tuple[AnyConnection, Tool]],
+        routes: Mapping[str, Route],
         *,
         limits: Limits,
         scrubber: Scrubber,
@@ -45,11 +47,12 @@ class Toolbox:
         self.specs = tuple(
             ToolSpec(
                 name=name,
-                description=tool.description or "",
-                input_schema=tool.input_schema,
-                read_only=tool.annotations is not None and tool.annotations.read_only_hint is True,
+                description=route.shown.description or "",
+                input_schema=route.shown.input_schema,
+                read_only=route.shown.annotations is not None
+                and route.shown.annotations.read_only_hint is True,
             )
-            for name, (_, tool) in routes.items()
+            for name, route in routes.items()
         )
         self._routes = routes
         self._seconds = limits.tool_seconds
@@ -66,7 +69,7 @@ class Toolbox:
     def busy(self) -> bool:
         """Whether code of a tool still runs in this process although nobody waits for it any more."""
         return any(not call.done() for call in self._calls) or any(
-            connection.busy for connection, _ in self._routes.values()
+            route.connection.busy for route in self._routes.values()
         )
 
     async def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolOutput:
@@ -78,16 +81,18 @@ class Toolbox:
             return ToolOutput(f"{name} was not called: the attempt is over.", error=True)
         if name not in self._routes:
             return ToolOutput(self._no_such_tool(name), error=True)
-        connection, tool = self._routes[name]
+        route = self._routes[name]
         try:
             checked = _checked(arguments)
-            _known(checked, tool)
+            _known(checked, route)
         except ValueError as error:
             return ToolOutput(f"{name} was not called: {error}", error=True)
-        output = await self._play(connection, tool, checked)
+        output = await self._play(route.connection, route.tool, {**checked, **route.fixed})
         if self._watch.dead is not None:
             raise InfrastructureDown(f"the database died while {name} ran: {self._watch.dead}")
-        text = self._scrub.error(output.text) if output.error else self._scrub.result(output.text)
+        text = (
+            self._scrub.error(route.words(output.text)) if output.error else self._scrub.result(output.text)
+        )
         return ToolOutput(text, error=output.error, value=output.value)
 
     async def _play(self, connection: AnyConnection, tool: Tool, arguments: dict[str, Any]) -> ToolOutput:
@@ -160,13 +165,15 @@ def _checked(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     return checked
 
 
-def _known(arguments: Mapping[str, Any], tool: Tool) -> None:
-    """Refuse arguments that a closed schema does not have: servers drop them silently."""
-    if tool.input_schema.get("additionalProperties") is not False or "patternProperties" in tool.input_schema:
+def _known(arguments: Mapping[str, Any], route: Route) -> None:
+    """Refuse arguments that are hidden, or that a closed schema does not have: servers drop them silently."""
+    schema = route.shown.input_schema
+    closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    if not closed and not route.hidden:
         return
-    properties = tool.input_schema.get("properties", {})
+    properties = schema.get("properties", {})
     for name in arguments:
-        if name not in properties:
+        if name in route.hidden or (closed and name not in properties):
             known = ", ".join(properties) or "none"
             raise ValueError(f"it has no argument {name!r}; its arguments are: {known}")
 
@@ -184,10 +191,12 @@ async def open_toolbox(
     limits: Limits,
     http_url: str = "",
     workdir: Path | None = None,
+    tools: Tools | None = None,
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
-    `mail_host` is "" without a mail sink, `http_url` without an HTTP sink. Raises ConfigurationError for what the
+    `mail_host` is "" without a mail sink, `http_url` without an HTTP sink; `tools` are
+    the task's own. Raises ConfigurationError for what the
     author has to change (placeholders, two tools of one name, no such program) and InfrastructureDown for
     a server that does not start.
     """
@@ -228,7 +237,9 @@ async def open_toolbox(
                 )
             for connection in connections:
                 await connection.opened()
-            toolbox = Toolbox(_routes(connections), limits=limits, scrubber=scrubber, watch=watch)
+            servers = zip(connections, (one.tools for one in environment.servers), strict=True)
+            overrides = [(environment.name, environment.tools), (attempt_id, tools)]
+            toolbox = Toolbox(routes_of(servers, overrides), limits=limits, scrubber=scrubber, watch=watch)
             try:
                 yield toolbox
             finally:
@@ -271,16 +282,3 @@ def _label(environment: Environment, index: int) -> str:
         case _:
             what = getattr(server.build, "__name__", type(server.build).__name__)
     return f"{environment.name}: servers[{index}] ({server.kind} {what})"
-
-
-def _routes(connections: list[AnyConnection]) -> dict[str, tuple[AnyConnection, Tool]]:
-    routes: dict[str, tuple[AnyConnection, Tool]] = {}
-    for connection in connections:
-        for tool in connection.tools:
-            if tool.name in routes:
-                raise ConfigurationError(
-                    f"two tools are named {tool.name!r}: one of {routes[tool.name][0].label} and one of "
-                    f"{connection.label}; rename it in one of them, or leave one server out"
-                )
-            routes[tool.name] = (connection, tool)
-    return routes

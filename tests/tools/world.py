@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from pytest_thinkingbox.declare import Database, Environment, Limits, Server
+from pytest_thinkingbox.declare import Database, Environment, Limits, Server, Tools
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
 T = TypeVar("T")
@@ -40,6 +40,7 @@ class World:
         *servers: Server,
         tool_seconds: float = 30.0,
         attempt_id: str = "test_shop.py::test_order[try3]",
+        task_tools: Tools | None = None,
         **options: Any,
     ) -> AsyncIterator[Toolbox]:
         async with open_toolbox(
@@ -51,6 +52,7 @@ class World:
             mail_port=2525,
             seed=1,
             limits=Limits(tool_seconds=tool_seconds),
+            tools=task_tools,
         ) as toolbox:
             yield toolbox
 
