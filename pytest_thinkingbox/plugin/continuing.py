@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_thinkingbox.plugin.servers import open_backend, start_server
 from pytest_thinkingbox.plugin.stash import backend_key, plan_key, work_key
 from pytest_thinkingbox.plugin.stop import StopFlag
-from pytest_thinkingbox.plugin.xdist import is_worker, processes, worker_input
+from pytest_thinkingbox.plugin.xdist import is_worker, worker_input
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Backend
+    from pytest_thinkingbox.declare import Database
     from pytest_thinkingbox.plugin.collect import Plan
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.records.resume import Decision, Stored
@@ -226,7 +228,7 @@ class Selection:
         environment = plan.task.environment
 
         def seed_of(volatile: Sequence[str]) -> str:
-            backend = self._get_backend()
+            backend = self._get_backend(environment.database)
             if tuple(volatile) == tuple(environment.database.volatile):
                 return started_from(plan, backend.seed_hash(environment))
             database = replace(environment.database, volatile=tuple(volatile))
@@ -237,17 +239,12 @@ class Selection:
 
         return seed_of
 
-    def _get_backend(self) -> Backend:
+    def _get_backend(self, database: Database) -> Backend:
         """The one that the episodes will use."""
-        from pytest_thinkingbox.backends import make_backend
-
         if self._backend is None:
             assert self._config is not None
-            self._backend = make_backend(
-                self._options.backend,
-                label=self._continued.folder.name,
-                processes=processes(self._config),
-            )
+            url, revive = start_server(self._config, [database]) or (self._options.backend, None)
+            self._backend = open_backend(self._config, url, revive, label=self._continued.folder.name)
             self._config.stash[backend_key] = self._backend
             self._config.add_cleanup(self._backend.close)
         return self._backend

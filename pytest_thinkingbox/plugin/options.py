@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -75,10 +75,7 @@ class Options:
     @property
     def shown_backend(self) -> str:
         """The backend without the password that its URL may hold."""
-        parts = urlsplit(self.backend)
-        if parts.password is None:
-            return self.backend
-        return self.backend.replace(f":{parts.password}@", ":***@", 1)
+        return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", self.backend)
 
 
 _MODEL_AGENTS = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_thinkingbox.plugin.stash import server_key
-from pytest_thinkingbox.plugin.xdist import is_worker, worker_input
+from pytest_thinkingbox.plugin.xdist import is_worker, processes, worker_input
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.base import Backend
     from pytest_thinkingbox.backends.server.claims import Claim
     from pytest_thinkingbox.backends.server.plan import Revive, ServerPlan
     from pytest_thinkingbox.declare import Database
@@ -60,6 +61,18 @@ def start_server(config: pytest.Config, databases: Iterable[Database]) -> tuple[
     image, options = server_options(databases)
     ensure = partial(server.ensure, image=image, options=options, say=_say(config))
     return ensure(), ensure
+
+
+def open_backend(config: pytest.Config, url: str, revive: Revive | None, *, label: str) -> Backend:
+    """`make_backend` in this process of the campaign."""
+    from pytest_thinkingbox.backends import make_backend
+    from pytest_thinkingbox.errors import ConfigurationError
+
+    __tracebackhide__ = True  # pytest would show the URL with its password, here and on the way up to here
+    try:
+        return make_backend(url, label=label, processes=processes(config), revive=revive)
+    except ConfigurationError as error:
+        raise ConfigurationError(str(error)) from None
 
 
 def _say(config: pytest.Config) -> Any:

@@ -14,7 +14,6 @@ from filelock import FileLock
 
 from pytest_thinkingbox.agents import make_agent
 from pytest_thinkingbox.agents.base import Agent
-from pytest_thinkingbox.backends import make_backend
 from pytest_thinkingbox.episodes.pool import EpisodePool
 from pytest_thinkingbox.episodes.run import World
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -28,10 +27,10 @@ from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
-from pytest_thinkingbox.plugin.servers import start_server
+from pytest_thinkingbox.plugin.servers import open_backend, start_server
 from pytest_thinkingbox.plugin.stash import backend_key, campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
-from pytest_thinkingbox.plugin.xdist import WINDOW, processes, share
+from pytest_thinkingbox.plugin.xdist import WINDOW, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
@@ -73,11 +72,7 @@ def make_runner(session: pytest.Session) -> Runner:
             import_module("pytest_thinkingbox.tools.connect")
         backend = config.stash.get(backend_key, None)
         if backend is None:
-            try:
-                backend = make_backend(url, label=name, processes=processes(config), revive=revive)
-            except ConfigurationError as error:
-                # Without the way that it came, on which pytest would show a URL with its password.
-                raise ConfigurationError(str(error)) from None
+            backend = open_backend(config, url, revive, label=name)
         if options.proof is not None:
             judge = _make_judge(options, None, concurrency=concurrency)
             return proof_world(options.proof, backend, audit=options.audit, judge=judge)

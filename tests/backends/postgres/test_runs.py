@@ -48,6 +48,18 @@ def test_a_server_that_is_there(suite: Callable[..., Path], run: Run, server: st
     assert all(password not in path.read_text() for path in folder.iterdir() if path.is_file())
 
 
+def test_a_campaign_goes_on_on_the_same_server(suite: Callable[..., Path], run: Run, server: str) -> None:
+    suite(TASKS)
+    first = run("-p", "no:xdist", f"--tb-backend={server}", "-k", "close")
+    assert first.counts["passed"] == 1
+    folder = next(Path(".thinkingbox").glob("*/campaign.json")).parent
+    again = run(
+        "-p", "no:xdist", f"--tb-backend={server}", "-k", "close", f"--tb-resume={folder}", "--tb-attempts=2"
+    )
+    assert again.counts["passed"] == 1
+    assert len(again.records()) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_one_container_for_the_whole_campaign(
