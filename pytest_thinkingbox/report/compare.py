@@ -10,7 +10,7 @@ from pytest_thinkingbox.report.text import cut, escape, pad, shorten_all, width_
 from pytest_thinkingbox.report.words import FEWEST, passed_every_attempt, plural, share
 from pytest_thinkingbox.stats.campaign import Mismatch, Side
 from pytest_thinkingbox.stats.compare import Comparison, Figures, OfTag
-from pytest_thinkingbox.stats.cost import NOTICE, Cost
+from pytest_thinkingbox.stats.cost import NOTICE, ROLES, Cost
 from pytest_thinkingbox.stats.intervals import Interval
 from pytest_thinkingbox.stats.paired import Difference
 from pytest_thinkingbox.stats.suite import Pooled, pooled, reliable
@@ -126,7 +126,7 @@ class _Page:
             self.entry("cost", "none, no model was asked")
             return
         rows: list[Sequence[str]] = [("cost", "base", "new", "change")]
-        for role in ("agent", "user", "judge"):
+        for role in ROLES:
             before, after = (_of_role(one, role) for one in (base, new))
             if any(ledger.role == role for one in (base, new) for ledger in one.ledgers):
                 rows.append((role, money(before), money(after), change(before, after)))

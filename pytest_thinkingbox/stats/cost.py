@@ -10,7 +10,7 @@ from typing import Any
 from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo, UsageRecord
 from pytest_thinkingbox.stats.prices import Price, Prices, prices_from
 
-ROLES = ("agent", "user", "judge")
+ROLES = ("agent", "user", "judge", "control")
 NOTICE = "serving index, not an invoice"
 """Prices are those of the user's table at list price: no discount, tax or idle machine is in them."""
 
@@ -143,6 +143,7 @@ def role_models(*, model: str | None, options: Mapping[str, Any]) -> dict[str, s
         "agent": model,
         "user": options.get("user_model") or model,
         "judge": options.get("judge_model") or model,
+        "control": model,  # the requests that tell a slow provider from a slow agent
     }
 
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_thinkingbox.agents.base import ToolSpec
 from pytest_thinkingbox.agents.completions import CHAT
@@ -324,35 +322,6 @@ def test_text_beside_calls_is_kept() -> None:
     answer = CHAT.read(message_of(content="One moment.", tool_calls=calls), JSON)
     assert answer.message["content"] == "One moment."
     assert len(answer.calls) == 1
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-keys = st.sampled_from(
-    [
-        "content",
-        "tool_calls",
-        "function_call",
-        "reasoning",
-        "reasoning_content",
-        "reasoning_details",
-        "refusal",
-    ]
-)
-
-
-@given(st.dictionaries(keys, json_values), json_values, json_values)
-def test_any_json_is_an_answer_or_no_reply(message: dict[str, object], finish: object, usage: object) -> None:
-    body = json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
-    try:
-        answer = CHAT.read(body, JSON)
-    except NoReply:
-        return
-    json.loads(encode(answer.echo))
-    assert isinstance(answer.text, str)
 
 
 # --- streams that nobody asked for ---

@@ -90,9 +90,9 @@ def test_who_asks_no_model_costs_nothing() -> None:
 
 
 def test_the_model_of_a_role_is_the_acting_one_unless_another_was_named() -> None:
-    assert models_of(info(model="a")) == {"agent": "a", "user": "a", "judge": "a"}
+    assert models_of(info(model="a")) == {"agent": "a", "user": "a", "judge": "a", "control": "a"}
     named = info(model="a", options={"user_model": "b", "judge_model": None})
-    assert models_of(named) == {"agent": "a", "user": "b", "judge": "a"}
+    assert models_of(named) == {"agent": "a", "user": "b", "judge": "a", "control": "a"}
 
 
 def test_a_campaign_keeps_the_prices_of_its_own_models_only() -> None:
