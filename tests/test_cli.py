@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from pytest_thinkingbox.cli import main
+from pytest_thinkingbox.records.model import ToolCallRecord
 from pytest_thinkingbox.records.store import CampaignFolder
+from pytest_thinkingbox.state.model import ReceivedMail
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
+from pytest_thinkingbox.state.rulings import Ruling
 from tests.records.builders import TASK, info, record
 
 
@@ -104,3 +108,71 @@ def test_a_report_that_cannot_be_written_leaves_nothing_behind(
     assert main(["report", str(campaign.path), "--format=html", "-o", str(target)]) == 2
     assert "not there" in capsys.readouterr().err
     assert sorted(campaign.path.iterdir()) == before
+
+
+HOSTILE = "\x1b[31m\x1b]0;title\x07\x9b2J\r\b\x0b\x85\u2028\u202e\u2066\ud800\x00\u200b\U000e0041\uffff"
+
+
+@pytest.mark.parametrize("command", ["report", "show", "compare", "unknown attempt"])
+def test_t26_a_terminal_gets_nothing_of_others_that_it_would_obey(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = f"{HOSTILE}.py::test_{HOSTILE}"
+    named = {"campaign": HOSTILE, "agent": HOSTILE, "model": HOSTILE, "tasks": {task: 2}, "partial": HOSTILE}
+    paths = []
+    for name in ("one", "two"):
+        folder = CampaignFolder.create(tmp_path / name, info(**named))
+        for outcome, attempt in (("failed", 1), ("invalid", 2)):
+            folder.append(
+                record(
+                    outcome,  # type: ignore[arg-type]
+                    task=task,
+                    attempt=attempt,
+                    requested=2,
+                    detail=f"{HOSTILE}\n{HOSTILE}",
+                    tags=(HOSTILE,),
+                    stop_reason="turn_limit",
+                    stop_detail=HOSTILE,
+                    messages=(
+                        {"role": HOSTILE, "content": f"\noutcome\n  passed{HOSTILE}", "tool_calls": HOSTILE},
+                    ),
+                    tool_calls=(
+                        ToolCallRecord(
+                            id="a",
+                            name=HOSTILE,
+                            arguments={HOSTILE: HOSTILE},
+                            result=HOSTILE,
+                            error=True,
+                            seconds=0,
+                        ),
+                    ),
+                    mail=(
+                        ReceivedMail(sender=HOSTILE, recipients=(HOSTILE,), subject=HOSTILE, text=HOSTILE),
+                    ),
+                    http=(ReceivedRequest(method=HOSTILE, path=HOSTILE, query={HOSTILE: HOSTILE}),),
+                    files=(FileChange(change="added", path=HOSTILE, size=1, digest=""),),
+                    rulings=(
+                        Ruling(
+                            question=HOSTILE,
+                            about="",
+                            answer="no",
+                            reason=HOSTILE,
+                            model=HOSTILE,
+                            cached=False,
+                        ),
+                    ),
+                )
+            )
+        paths.append(str(folder.path))
+    arguments = {
+        "report": ["report", paths[0]],
+        "show": ["show", paths[0], f"{task}[try1]"],
+        "compare": ["compare", *paths],
+        "unknown attempt": ["show", paths[0], f"no such {HOSTILE}"],
+    }[command]
+    assert main(arguments) == (2 if command == "unknown attempt" else 0)
+    printed = "".join(capsys.readouterr())
+    assert r"\x1b[31m\x1b]0;title\x07\x9b2J\r" in printed
+    assert set(HOSTILE) & set(printed) <= set("[31m]0;title2J")
+    if command == "show":  # what a section says is indented, so that nothing said can pass for a section
+        assert [line for line in printed.splitlines() if line.startswith("outcome")] == ["outcome"]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from pytest_thinkingbox.cli import compare, prove, report, show
 from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.report.text import escape_lines
 
 COMMANDS = (report, compare, show, prove)
 
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = options.run(options)
     except (ThinkingboxError, OSError) as error:
-        print(f"thinkingbox: {error}", file=sys.stderr)
+        print(f"thinkingbox: {escape_lines(str(error))}", file=sys.stderr)  # it may quote what others wrote
         return 2
     if isinstance(result, int):
         return result

@@ -43,6 +43,7 @@ class _View:
         self.lines.append(_who(record) + (f", try {record.try_number} of {of}" if of > 1 else ""))
         self._conversation(record)
         self._calls(unsaid_calls(record))
+        self._faults(record.tool_calls)
         self._changes(record)
         self._mail(record.mail)
         self._received("requests", record.http)
@@ -82,6 +83,13 @@ class _View:
         for call in calls:
             self._text(f"{call.name}({_arguments(call.arguments)})", "  ")
             self._text(f"{'error: ' if call.error else ''}{call.result}")
+
+    def _faults(self, calls: Sequence[ToolCallRecord]) -> None:
+        broken = [call for call in calls if call.fault]
+        if broken:
+            self._head("faults on purpose")
+        for call in broken:
+            self._text(f"{call.name}: {call.fault}", "  ")
 
     def _changes(self, record: AttemptRecord) -> None:
         self._head("changes")

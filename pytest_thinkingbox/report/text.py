@@ -10,7 +10,7 @@ _ELLIPSIS = "..."
 
 
 def escape(text: str) -> str:
-    """`text` without what a terminal would obey or choke on: controls, overrides of direction, surrogates."""
+    """`text` without what a terminal would obey or choke on: controls, overrides of direction, what is no character."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(one if _is_plain(one) else _escaped(one) for one in text)
@@ -30,7 +30,14 @@ def _is_plain(character: str) -> bool:
     category = unicodedata.category(character)
     if category == "Cf":
         return character in _HARMLESS_FORMAT
-    return category not in ("Cc", "Cs", "Zl", "Zp")
+    return category not in ("Cc", "Cs", "Zl", "Zp") and not (
+        category == "Cn" and _is_noncharacter(ord(character))
+    )
+
+
+def _is_noncharacter(code: int) -> bool:
+    """Whether Unicode promises that this never is a character; others that have no name yet may have one soon."""
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def _escaped(character: str) -> str:

@@ -481,6 +481,14 @@ def test_t26_any_character_leaves_records_junit_and_terminal_valid(suite, run, p
         assert shown
         assert "\x1b" not in shown
         assert "\0" not in shown
+    page = pytester.path / "report.html"
+    assert pytest_thinkingbox.cli.main(["report", folder, "--format=html", "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert len(text) < 200_000
+    assert {"\x1b", "\0", "\u2028", "\ufffd"} & set(text) == set()
+    assert text.count("</script>") == 3 + len(
+        found
+    )  # the start, what tasks share, each task, and the script itself
 
 
 def test_t33_servers_over_pipes_are_opened_and_closed_without_a_word(suite, run):

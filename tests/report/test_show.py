@@ -181,3 +181,18 @@ def test_colours_add_nothing_but_colours() -> None:
     tried = record("failed", detail="no")
     colored = "\n".join(show_lines(tries=[tried], color=True))
     assert re.sub(r"\x1b\[\d+m", "", colored) == "\n".join(show_lines(tries=[tried]))
+
+
+def test_what_was_done_to_calls_on_purpose_is_said() -> None:
+    call = ToolCallRecord(
+        id="c1",
+        name="pay",
+        arguments={},
+        result="timeout",
+        error=True,
+        seconds=0,
+        fault="timeout after commit",
+    )
+    lines = show_lines(tries=[record(tool_calls=(call,))])
+    at = lines.index("faults on purpose")
+    assert lines[at + 1] == "  pay: timeout after commit"

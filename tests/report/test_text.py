@@ -27,6 +27,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
         ("a\nb\tc\rd\0", r"a\nb\tc\rd\x00"),
         ("\x9b31m\x7f", r"\x9b31m\x7f"),
         ("\ud800", r"\ud800"),
+        ("\uffff\ufdd0\u0378", "\\uffff\\ufdd0\u0378"),
         ("a\u202eb\u2066c\u2028d", r"a\u202eb\u2066c\u2028d"),
         ("👩\u200d🔬 می\u200cخواهم", "👩\u200d🔬 می\u200cخواهم"),  # joiners belong to words and faces
     ],

@@ -99,7 +99,7 @@ def figures_of(*, rows: Sequence[AttemptRow], verdict: Verdict, cost: Cost) -> l
     time = [f"{seconds / len(rows):.2f} s an attempt"] if rows else []
     time.append(plural(sum(row.tool_calls for row in rows), "tool call"))
     if again:
-        time.append(f"{again:,} tries played again")
+        time.append(f"{again:,} {'try' if again == 1 else 'tries'} played again")
     return [
         _first_try(verdict.tasks),
         Figure(name="Attempts passed", value=f"{total.passed:,}/{total.valid:,}", notes=(valid(total),)),

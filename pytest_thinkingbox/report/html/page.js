@@ -141,7 +141,7 @@
         head.append(" ", make("span", { cls: "badge fault" }, "fault"), " ", make("bdi", { cls: "took" }, reader.text(it.fault)));
       }
       const length = reader.length(it.result);
-      const result = make("pre", { cls: "text result", dir: true }, length ? reader.text(it.result) : "(empty)");
+      const result = make("pre", { cls: "text result", dir: true, ...(length > 600 && { tabindex: "0" }) }, length ? reader.text(it.result) : "(empty)");
       body.append(length > 600 && !it.error
         ? make("details", null, make("summary", null, `Result, ${count(length, "character")}`), result) : result);
     }
