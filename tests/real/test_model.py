@@ -97,6 +97,27 @@ def test_a_user_that_it_plays_breaks_nothing_but_its_own_attempt(
     assert campaign.status == (1 if campaign.outcomes() == ["failed"] else 8)
 
 
+def test_as_a_judge_it_answers_in_the_form_that_is_asked_for_or_breaks_nothing_but_the_attempt(
+    play: Callable[..., Campaign], serve: Callable[[int], str]
+) -> None:
+    judge = ["--tb-judge-model=smollm2", f"--tb-judge-base-url={serve(CONTEXT)}"]
+    campaign = play(
+        "tests/real/judged_tasks.py", "--tb-agent=solution", *judge, OPENAI_API_KEY="", seconds=600
+    )
+    print(campaign.text)
+    assert len(campaign.records) == 2
+    for record in campaign.records:
+        usage = record["usage"]["judge"]
+        assert 1 <= usage["requests"] <= 3
+        assert 0 < usage["output_tokens"] <= LONGEST_ANSWER * usage["requests"]
+        if record["cause"] is None:
+            (ruling,) = record["rulings"]
+            assert ruling["answer"] == ("yes" if record["outcome"] == "passed" else "no")
+        else:
+            assert record["cause"] == "judge", record
+            assert "in 3 requests; the last time its answer" in record["detail"]
+
+
 def test_t18_a_context_that_the_policy_does_not_fit_in_is_the_agents_failure(
     play: Callable[..., Campaign], serve: Callable[[int], str]
 ) -> None:
