@@ -31,12 +31,13 @@ class CampaignJudge:
         """The ruling; its tokens and seconds are the episode's. Raises JudgeBroke, ConfigurationError."""
         if self._model is None:
             return nobody(question, about)
+        # There also where nothing is spent: figures tell tasks apart that depend on a judge.
+        usage = episode.conversation.usage.setdefault("judge", Usage())
         key = question_key(model=self._model, question=question, about=about)
         known = self._rulings.find(key)
         if known is not None:
             return known
         started = time.perf_counter()
-        usage = episode.conversation.usage.setdefault("judge", Usage())
         future = self._pool.ask_judge(question, about, usage)
         try:
             ruling = wait(future)

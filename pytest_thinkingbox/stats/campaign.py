@@ -60,10 +60,8 @@ class Side:
 
     @property
     def judged(self) -> frozenset[str]:
-        """Tasks whose checker asked the judge."""
-        return frozenset(
-            row.task for row in self.rows if "judge" in row.usage and row.usage["judge"].requests
-        )
+        """Tasks whose checker asked the judge, also if it only heard what was answered before."""
+        return frozenset(row.task for row in self.rows if "judge" in row.usage)
 
     @property
     def roles(self) -> frozenset[str]:

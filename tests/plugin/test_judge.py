@@ -72,7 +72,7 @@ def test_one_question_about_one_text_is_asked_once_in_a_campaign(suite, run):
         outcome = run(*judged(stub, "--tb-attempts=6"))
     assert outcome.counts == {"passed": 6}, outcome.text
     assert [one["rulings"][0]["cached"] for one in outcome.records()] == [False, *[True] * 5]
-    requests = [one["usage"].get("judge", {"requests": 0})["requests"] for one in outcome.records()]
+    requests = [one["usage"]["judge"]["requests"] for one in outcome.records()]
     assert requests == [1, 0, 0, 0, 0, 0]
 
 
