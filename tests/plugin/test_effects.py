@@ -167,3 +167,61 @@ def test_sent(outbox):
     assert outbox.files == [File("sent.txt", text="yes")]
 """)
     assert run().outcomes() == ["passed"]
+
+
+LOAD = """
+import smtplib
+from email.message import EmailMessage
+from pytest_thinkingbox import Mail
+
+def tell(context: ServerContext, connection: Connection, who: str) -> str:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "desk@x.example", f"{who}@x.example", who
+    mail.set_content(who)
+    with smtplib.SMTP(context.mail_host, context.mail_port, timeout=60) as client:
+        client.send_message(mail)
+    return notify(context, connection, who, 1)
+
+both = Environment(
+    name="both", database=Database(schema=metadata, seed=seed), http=True, servers=[Server.functions([tell])],
+)
+
+@both.task("Tell it.")
+def test_own_sinks(attempt, changes):
+    who = f"n{attempt.number}"
+    assert changes == [Updated("orders", 1, status=who)]
+    assert attempt.outbox.mail == [Mail(to=f"{who}@x.example", subject=who, text=who)]
+    assert attempt.outbox.http == [Webhook(path="/hooks", json={"event": who, "order": 1})]
+    assert attempt.response == "256 at once"
+"""
+
+ALL_AT_ONCE = """
+    import asyncio
+
+    there, full = 0, asyncio.Event()
+
+    async def agent(task):
+        global there
+        there += 1
+        if there == 256:
+            full.set()
+        await full.wait()
+        number = int(task.attempt_id.rpartition("[try")[2].rstrip("]"))
+        await task.call_tool("tell", {"who": f"n{number}"})
+        return f"{there} at once"
+"""
+
+
+@pytest.mark.slow
+def test_256_attempts_at_once_have_two_sinks_each_and_mix_nothing(suite, run, pytester):
+    pytester.makepyfile(crowd=ALL_AT_ONCE)
+    suite(WORLD + LOAD)
+    outcome = run(
+        "--tb-attempts=256",
+        "--tb-concurrency=256",
+        "-p",
+        "no:xdist",
+        agent="python:crowd:agent",
+        subprocess=True,
+    )
+    assert outcome.outcomes() == ["passed"] * 256, outcome.text[-3000:]
