@@ -169,6 +169,7 @@ class AttemptRecord:
             seconds=sum(sum(one.seconds.values()) for one in tries),
             tries=len(tries),
             tool_calls=len(self.tool_calls),
+            faults=sum(bool(one.fault) for one in self.tool_calls),
             no_change=self.no_change,
             xfail=self.xfail,
             xfail_strict=self.xfail_strict,
@@ -199,6 +200,7 @@ class AttemptRow:
     """What summaries and gates need of one attempt; it crosses the wire between processes as ASCII JSON.
 
     `usage` and `seconds` include the invalid tries before the one that decided; `tries` counts them all.
+    `faults` are calls that went wrong on purpose.
     """
 
     task: str
@@ -213,6 +215,7 @@ class AttemptRow:
     seconds: float = 0.0
     tries: int = 1
     tool_calls: int = 0
+    faults: int = 0
     no_change: bool = False
     xfail: bool = False
     xfail_strict: bool = False

@@ -63,7 +63,7 @@ def summary_lines(
         page.lines.append("expected to fail (xfail), in no figure and in no gate:")
         page.lines += task_table(tasks=verdict.xfail_tasks, rows=rows, width=width, paint=page.paint)
     page.gap()
-    _tokens_and_time(page, rows, info.agent)
+    _tokens_and_time(page, rows, info.agent, asked=bool(info.options.get("faults")))
     _cost(page, rows, info, reliable(tasks=verdict.tasks).low)
     if folder is not None:
         page.entry("records", escape(str(folder)))
@@ -182,7 +182,8 @@ def _tags(page: _Page, tasks: Sequence[TaskCounts]) -> None:
         page.lines.append(page.paint.dim(f"tags with fewer than {FEWEST} tasks: counts only"))
 
 
-def _tokens_and_time(page: _Page, rows: Sequence[AttemptRow], agent: str) -> None:
+def _tokens_and_time(page: _Page, rows: Sequence[AttemptRow], agent: str, *, asked: bool) -> None:
+    """`asked` says that the campaign has faults of its own."""
     for label, text in zip(("tokens", "", ""), token_texts(rows, agent=agent), strict=False):
         page.entry(label, text)
     if rows:
@@ -192,6 +193,10 @@ def _tokens_and_time(page: _Page, rows: Sequence[AttemptRow], agent: str) -> Non
         text = f"{seconds:,.1f} s in {plural(len(rows), 'attempt')}, {seconds / len(rows):.2f} s each"
         text += f", {plural(calls, 'tool call')}"
         page.entry("time", text + (f", {again} tries played again" if again else ""))
+        hit = sum(row.faults for row in rows)
+        if hit or asked:
+            text = f"{hit:,} of {plural(calls, 'tool call')} went wrong on purpose"
+            page.entry("faults", text if hit else f"{text}: --tb-faults fits no call that was made")
 
 
 def _cost(page: _Page, rows: Sequence[AttemptRow], info: CampaignInfo, reliable_tasks: int) -> None:

@@ -87,7 +87,9 @@ class Toolbox:
             _known(checked, route)
         except ValueError as error:
             return ToolOutput(f"{name} was not called: {error}", error=True)
-        output = await self._play(route.connection, route.tool, {**checked, **route.fixed})
+        output = await self._play(
+            route.connection, route.tool, checked | dict(route.fixed) if route.fixed else checked
+        )
         if self._watch.dead is not None:
             raise InfrastructureDown(f"the database died while {name} ran: {self._watch.dead}")
         text = (

@@ -294,3 +294,15 @@ def test_a_campaign_in_which_nothing_ran_still_has_a_summary() -> None:
 def test_five_hundred_tasks_are_summed_up_quickly() -> None:
     groups = [task(f"test_{n}", "pf" * 10, tags=("a",)) for n in range(507)]
     assert "10,140 attempts" in summary(*groups)
+
+
+def test_calls_that_went_wrong_on_purpose_are_counted() -> None:
+    hit = summary(task("test_refund", "pp", tool_calls=3, faults=1))
+    assert "faults    2 of 6 tool calls went wrong on purpose" in hit
+    missed = summary(
+        task("test_refund", "pp", tool_calls=3), about=info(options={"faults": ["Fault('pay')"]}), width=120
+    )
+    assert (
+        "faults    0 of 6 tool calls went wrong on purpose: --tb-faults fits no call that was made" in missed
+    )
+    assert "faults" not in summary(task("test_refund", "pp", tool_calls=3))
