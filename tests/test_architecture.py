@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("episodes",),
     ("proof",),
     ("plugin", "cli"),
+    ("rewards",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -93,6 +93,8 @@ def _campaign_name() -> str:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
+    if runner_key in config.stash:  # a held session has one of its own
+        return
     if config.stash[options_key].agent is None or config.option.collectonly or config.option.setupplan:
         return
     if session.testsfailed and not config.option.continue_on_collection_errors:

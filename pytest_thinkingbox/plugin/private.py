@@ -80,3 +80,17 @@ def worker_queue(config: pytest.Config) -> Callable[[], list[int]] | None:
         return [index for index in indices if isinstance(index, int)]  # the others are a mark for the end
 
     return queued
+
+
+def tear_down(session: pytest.Session, before: pytest.Item | None) -> None:
+    """Tear down every collector and fixture that `before` does not share; all of them for None."""
+    session._setupstate.teardown_exact(before)
+
+
+def renew(item: pytest.Item) -> None:
+    """Make an item that has run look as if it had not: pytest itself runs none twice."""
+    item._report_sections.clear()
+    item.user_properties.clear()
+    if isinstance(item, pytest.Function) and isinstance(item.parent, pytest.Class):
+        vars(item).pop("_instance", None)  # each run gets an object of its own
+        vars(item).pop("_obj", None)

@@ -107,3 +107,50 @@ def test_outside_a_worker_nothing_is_queued(request):
 def test_it_is_known_whether_pytest_writes_in_colors(pytester, arguments, expected):
     config = pytester.parseconfigure(*arguments)
     assert private.shows_colors(config) is expected
+
+
+def test_what_an_item_does_not_share_with_the_next_is_torn_down(pytester):
+    # In a run of its own: the session of the test that runs has a stack too.
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_thinkingbox.plugin import private
+
+        def pytest_runtestloop(session):
+            first, second = session.items
+            for item, after in ((first, second), (second, first)):
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+            assert first.module.events == ["set up", "test", "test"]
+            private.tear_down(session, first)
+            assert "end" not in first.module.events
+            private.tear_down(session, None)
+            assert first.module.events[-1] == "end"
+            return True
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+        events = []
+
+        @pytest.fixture(scope="module", autouse=True)
+        def shared():
+            events.append("set up")
+            yield
+            events.append("end")
+
+        def test_one(): events.append("test")
+        def test_two(): events.append("test")
+        """
+    )
+    assert pytester.runpytest_inprocess().ret == 0
+
+
+def test_a_renewed_item_has_another_object_and_no_sections(pytester):
+    item = collect(pytester, "class TestOne:\n    def test_func(self): pass")
+    assert item.obj.__self__ is item.instance
+    before = item.instance
+    item.add_report_section("call", "stdout", "text")
+    private.renew(item)
+    assert item.instance is not before
+    assert item._report_sections == []

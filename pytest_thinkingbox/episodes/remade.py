@@ -1,0 +1,93 @@
+"""A final state that is made again from its changes, once somebody asks for more than the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_thinkingbox.backends.base import Backend, Lease, NotInRecord
+from pytest_thinkingbox.episodes.model import EpisodeRequest
+from pytest_thinkingbox.state.model import Rules, StateDiff
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+
+class RemadeLease:
+    """The lease of an attempt whose database is gone. Most checkers look at changes only and cost no database."""
+
+    url = ""
+
+    def __init__(self, backend: Backend, request: EpisodeRequest, diff: StateDiff, rules: Rules) -> None:
+        self.rules = rules
+        self._backend = backend
+        self._request = request
+        self._diff = diff
+        self._made: Lease | None = None
+        self._why: NotInRecord | None = None
+        self._released = False
+
+    @property
+    def engine(self) -> Engine:
+        raise NotInRecord("the agent of this attempt is gone: its final state can only be read")
+
+    def cut(self) -> None:
+        """Nobody is connected."""
+
+    def read_changes(self, *, audit: bool) -> StateDiff:
+        return self._diff
+
+    def rebuild(self, diff: StateDiff) -> None:
+        raise NotInRecord("this state is made from the changes of its own attempt")
+
+    def keep(self, path: Path) -> Path:
+        return self._lease().keep(path)
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return self._lease().rows(table, where)
+
+    def connect_after(self) -> Connection:
+        return self._lease().connect_after()
+
+    def connect_before(self) -> Connection:
+        return self._lease().connect_before()
+
+    def alive(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        self._released = True
+        made, self._made = self._made, None
+        if made is not None:
+            made.release()
+
+    def _lease(self) -> Lease:
+        if self._released:
+            raise RuntimeError("this database was given back: nothing can be read from it any more")
+        if self._why is not None:
+            raise self._why
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except NotInRecord as error:
+                self._why = error
+                raise
+        return self._made
+
+    def _make(self) -> Lease:
+        request = self._request
+        lease = self._backend.acquire(
+            request.environment, request.start, attempt_id=f"{request.campaign}-again-{request.attempt_id}"
+        )
+        try:
+            lease.rebuild(self._diff)
+            lease.cut()
+            if lease.read_changes(audit=False) != self._diff:
+                raise NotInRecord(
+                    "the state that was made from its changes is not the one that they were read from"
+                )
+        except BaseException:
+            lease.release()
+            raise
+        return lease

@@ -1,0 +1,205 @@
+"""A held pytest session in a child process, ended and begun again when a checker hangs or kills it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from pytest_thinkingbox.episodes.final import FinalState
+from pytest_thinkingbox.episodes.outcomes import Verdict, invalid
+from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.plugin.held import Broken, HeldTask
+
+CHECK_SECONDS = 60.0
+"""How long a checker may take before it is taken for hung."""
+START_SECONDS = 300.0
+"""How long pytest may take to collect the suite."""
+_SAID = 4000  # characters of the child's own output in an error
+
+
+class CannotGrade(ThinkingboxError):
+    """pytest cannot collect the suite, or its session does not start again."""
+
+
+@dataclass(slots=True)
+class _Child:
+    process: subprocess.Popen[bytes]
+    folder: Path
+    answers: queue.SimpleQueue[object]
+
+    def said(self) -> str:
+        return (self.folder / "output.txt").read_text(encoding="utf-8", errors="backslashreplace")[-_SAID:]
+
+    def end(self) -> None:
+        """With everything that checkers have started; never waits for a checker."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):  # a pipe whose reader died with bytes in it
+                self.process.stdin.close()
+        if self.process.poll() is None:
+            _kill(self.process)
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Gone(Exception):
+    """The child has died."""
+
+
+class Grader:
+    """Grades final states with the test functions of a suite, one at a time, from any thread.
+
+    `arguments` are pytest's, as on its command line: paths, `-k`, `-m`. `seconds` is how long one check may take.
+    The child starts with the first question; `close` ends it.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], *, seconds: float = CHECK_SECONDS, cwd: Path | None = None
+    ) -> None:
+        self._arguments = list(arguments)
+        self._seconds = seconds
+        self._cwd = cwd or Path.cwd()
+        self._lock = threading.Lock()
+        self._child: _Child | None = None
+        self._tasks: list[HeldTask] = []
+        self.restarts = 0
+        """How often a child was lost to a checker."""
+
+    def tasks(self) -> list[HeldTask]:
+        """The tasks of the suite in the order of collection, without those that a mark skips.
+
+        Raises CannotGrade when pytest cannot collect them.
+        """
+        with self._lock:
+            self._running()
+            return list(self._tasks)
+
+    def grade(self, state: FinalState) -> Verdict:
+        """The verdict of the task's test function. A checker that hangs or kills its process is invalid."""
+        with self._lock:
+            child = self._running()
+            assert child.process.stdin is not None
+            try:
+                pickle.dump(state, child.process.stdin)
+                child.process.stdin.flush()
+                answer = _answer(child, self._seconds)
+            except queue.Empty:
+                self._lose()
+                return invalid("checker", f"the checker did not end within {self._seconds:g} s")
+            except (_Gone, BrokenPipeError):
+                status = child.process.wait()
+                self._lose()
+                return invalid("crash", f"the checker ended its process with exit status {status}")
+            except BaseException:  # half a question may be in the pipe
+                self._lose()
+                raise
+            assert isinstance(answer, Verdict)
+            return answer
+
+    def process_id(self) -> int:
+        with self._lock:
+            return self._running().process.pid
+
+    def close(self) -> None:
+        with self._lock:
+            child, self._child = self._child, None
+            if child is None:
+                return
+            assert child.process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                child.process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # fixtures are torn down
+                child.process.wait(timeout=10)
+            child.end()
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _lose(self) -> None:
+        assert self._child is not None
+        self._child.end()
+        self._child = None
+        self.restarts += 1
+
+    def _running(self) -> _Child:
+        if self._child is None:
+            child = _start(self._arguments, self._cwd)
+            try:
+                first = _answer(child, START_SECONDS)
+            except (_Gone, queue.Empty) as error:
+                what = "died" if isinstance(error, _Gone) else f"was not ready after {START_SECONDS:g} s"
+                said = child.said()
+                child.end()
+                raise CannotGrade(
+                    f"pytest {' '.join(self._arguments)} in {self._cwd} {what}:\n{said}"
+                ) from None
+            except BaseException:
+                child.end()
+                raise
+            if isinstance(first, Broken):
+                said = child.said()
+                child.end()
+                raise CannotGrade(
+                    f"pytest {' '.join(self._arguments)} in {self._cwd}: {first.why}\n{said}".rstrip()
+                )
+            assert isinstance(first, list)
+            self._child, self._tasks = child, first
+        return self._child
+
+
+def _start(arguments: list[str], cwd: Path) -> _Child:
+    folder = Path(tempfile.mkdtemp(prefix="thinkingbox-rewards-"))
+    with (folder / "output.txt").open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest_thinkingbox.rewards.child", str(folder), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=output,
+            cwd=cwd,
+            start_new_session=True,
+        )
+    answers: queue.SimpleQueue[object] = queue.SimpleQueue()
+    assert process.stdout is not None
+    threading.Thread(
+        target=_listen, args=(process.stdout, answers), name="thinkingbox-verdicts", daemon=True
+    ).start()
+    return _Child(process, folder, answers)
+
+
+def _listen(stream: BinaryIO, answers: queue.SimpleQueue[object]) -> None:
+    with stream:
+        while True:
+            try:
+                answers.put(pickle.load(stream))  # from our own child
+            except Exception as error:  # noqa: BLE001  (it ended, maybe in the middle of an answer)
+                answers.put(error)
+                return
+
+
+def _answer(child: _Child, seconds: float) -> object:
+    answer = child.answers.get(timeout=seconds)
+    if isinstance(answer, Exception):
+        raise _Gone from answer
+    return answer
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
