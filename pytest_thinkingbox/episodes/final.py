@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import cast, get_args
 
 from pytest_thinkingbox.episodes.model import (
     Conversation,
@@ -13,7 +13,8 @@ from pytest_thinkingbox.episodes.model import (
     ToolCall,
     Usage,
 )
-from pytest_thinkingbox.records.model import AttemptRecord
+from pytest_thinkingbox.records.model import AttemptRecord, shallow
+from pytest_thinkingbox.records.schema import BrokenRecords
 from pytest_thinkingbox.state.codec import decode_diff
 from pytest_thinkingbox.state.model import ReceivedMail, StateDiff
 from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
@@ -56,29 +57,19 @@ class FinalState:
 
     @classmethod
     def of_record(cls, record: AttemptRecord) -> FinalState:
-        """Raises ValueError for a record without changes: that of an invalid try."""
+        """Raises ValueError for a record without changes, that of an invalid try, BrokenRecords for one of no sense."""
         if record.changes is None:
             raise ValueError(f"{record.key}: try {record.try_number} has no final state: {record.detail}")
+        if record.stop_reason not in get_args(StopReason):
+            raise BrokenRecords(f"{record.key}: stop_reason {record.stop_reason!r} is none of ours")
         return cls(
             task_id=record.task,
             conversation=Conversation(
                 messages=[dict(message) for message in record.messages],
-                tool_calls=[
-                    ToolCall(one.id, one.name, one.arguments, one.result, one.error, one.seconds)
-                    for one in record.tool_calls
-                ],
-                usage={
-                    role: Usage(
-                        one.requests,
-                        one.input_tokens,
-                        one.cached_tokens,
-                        one.output_tokens,
-                        one.reasoning_tokens,
-                    )
-                    for role, one in record.usage.items()
-                },
+                tool_calls=[ToolCall(**shallow(call)) for call in record.tool_calls],
+                usage={role: Usage(**shallow(usage)) for role, usage in record.usage.items()},
                 response=record.response,
-                stop_reason=cast(StopReason, record.stop_reason),
+                stop_reason=cast("StopReason", record.stop_reason),
                 stop_detail=record.stop_detail,
             ),
             diff=decode_diff(record.changes),

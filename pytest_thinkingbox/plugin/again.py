@@ -6,35 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequest, ToolCall, Usage
+from pytest_thinkingbox.episodes.final import FinalState
+from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
-from pytest_thinkingbox.plugin.record import hashes_of, stop_reason_of, usage_records
-from pytest_thinkingbox.records.model import AttemptRecord, shallow
-from pytest_thinkingbox.state.codec import decode_diff
+from pytest_thinkingbox.plugin.record import hashes_of, usage_records
+from pytest_thinkingbox.records.model import AttemptRecord
 from pytest_thinkingbox.state.rulings import Ruling
 
 
 def episode_of(record: AttemptRecord, request: EpisodeRequest) -> Episode:
     """What a checker sees of it, but for the database, which the pool makes again."""
-    return Episode(
-        request=request,
-        try_number=record.try_number,
-        conversation=Conversation(
-            messages=[dict(message) for message in record.messages],
-            tool_calls=[ToolCall(**shallow(call)) for call in record.tool_calls],
-            usage={role: Usage(**shallow(usage)) for role, usage in record.usage.items()},
-            response=record.response,
-            stop_reason=stop_reason_of(record),
-            stop_detail=record.stop_detail,
-        ),
-        diff=decode_diff(record.changes),
-        mail=None if record.mail is None else tuple(record.mail),
-        http=None if record.http is None else tuple(record.http),
-        files=None if record.files is None else tuple(record.files),
-        seconds=dict(record.seconds),
-        started_at=datetime.fromisoformat(record.started_at).timestamp(),
-    )
+    episode = FinalState.of_record(record).episode(request)
+    episode.seconds = dict(record.seconds)
+    episode.started_at = datetime.fromisoformat(record.started_at).timestamp()
+    return episode
 
 
 def graded_again(

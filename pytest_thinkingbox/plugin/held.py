@@ -13,19 +13,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_thinkingbox.backends import make_backend
-from pytest_thinkingbox.backends.base import Backend
+from pytest_thinkingbox.agents import make_agent
 from pytest_thinkingbox.episodes import attempt as attempts
 from pytest_thinkingbox.episodes.final import FinalState
 from pytest_thinkingbox.episodes.model import EpisodeRequest
 from pytest_thinkingbox.episodes.outcomes import Verdict, invalid
 from pytest_thinkingbox.episodes.pool import EpisodePool, Tries
 from pytest_thinkingbox.episodes.remade import RemadeLease
+from pytest_thinkingbox.episodes.run import World
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+from pytest_thinkingbox.people.base import Nobody
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.collect import Plan
+from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.runner import Run, Runner
+from pytest_thinkingbox.plugin.servers import open_backend, start_server
+from pytest_thinkingbox.plugin.start import check_judge, make_judge
 from pytest_thinkingbox.plugin.stash import options_key, plan_key, run_key, runner_key
 from pytest_thinkingbox.plugin.stop import StopFlag
+from pytest_thinkingbox.records.redact import Redactor
+from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.state.model import Rules
 
 if TYPE_CHECKING:
@@ -72,7 +79,11 @@ class Held:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         config = session.config
         self._session = session
-        self._source = _Handed(make_backend(config.stash[options_key].backend, label=_NAME))
+        try:
+            self._source = _Handed(_make_world(session))
+        except (ConfigurationError, InfrastructureDown) as error:
+            self.broken.append(str(error))
+            return
         self._runner = _HeldRunner(session, self._source, self._folder)
         config.stash[runner_key] = self._runner
         config.pluginmanager.register(self._runner, "thinkingbox-runner")
@@ -90,7 +101,7 @@ class Held:
             config = session.config
             for item in self._items.values():
                 # Nobody reads tracebacks, and they cost more than the check.
-                item.repr_failure = _in_short  # type: ignore[method-assign]
+                item.repr_failure = _in_short  # type: ignore[assignment, method-assign]
             for name in _HEARS_REPORTS:
                 if config.pluginmanager.has_plugin(name):
                     config.pluginmanager.unregister(name=name)
@@ -172,13 +183,14 @@ class _Sibling(pytest.Item):
 class _Handed(EpisodePool):
     """Plays nothing: the episode of the item that runs is the one that was handed in."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, world: World) -> None:
         super().__init__(
-            make_world=_nobody_plays, concurrency=1, retry_invalid=0, stop_requested=lambda: False
+            make_world=lambda: world, concurrency=1, retry_invalid=0, stop_requested=lambda: False
         )
+        self._world = world
         self.state: FinalState | None = None
         self.error: Exception | None = None
-        self._backend = backend
+        self._backend = world.backend
         self._rules: dict[tuple[object, str | None], Rules] = {}
         self._lease: RemadeLease | None = None
 
@@ -220,11 +232,25 @@ class _Handed(EpisodePool):
         """Nothing plays."""
 
     def close(self) -> None:
+        super().close()  # a judge was asked in its loop
         self._backend.close()
 
 
-def _nobody_plays() -> Any:
-    raise RuntimeError("a held session plays no episodes")
+def _make_world(session: pytest.Session) -> World:
+    """A backend and a judge, of those that a campaign has. Nobody acts."""
+    config = session.config
+    options = config.stash[options_key]
+    check_judge(session, options)
+    plans = [item.stash[plan_key] for item in session.items if plan_key in item.stash]
+    started = start_server(config, [plan.task.environment.database for plan in plans])
+    url, revive = started if started is not None else (options.backend, None)
+    return World(
+        backend=open_backend(config, url, revive, label=_NAME),
+        agent=make_agent("none"),
+        users=Nobody(),
+        audit=False,
+        judge=make_judge(options, None, concurrency=1),
+    )
 
 
 class _HeldRunner(Runner):
@@ -238,6 +264,11 @@ class _HeldRunner(Runner):
             folder=cast("CampaignFolder", None),  # only `_finish` writes to it
             campaign=_NAME,
             stop=StopFlag(folder),
+            judge=CampaignJudge(
+                pool=source,
+                rulings=RulingStore(folder / "judge.jsonl", redactor=Redactor()),
+                model=session.config.stash[options_key].judge_model,
+            ),
         )
         self.ended: Run | None = None
 

@@ -10,15 +10,14 @@ from enum import Enum
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pytest_thinkingbox.declare import Environment, Player, Script, User
-from pytest_thinkingbox.episodes.model import Conversation, Episode, StopReason
+from pytest_thinkingbox.episodes.model import Conversation, Episode
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.records.model import AttemptRecord, Hashes, ToolCallRecord, UsageRecord
-from pytest_thinkingbox.records.schema import BrokenRecords
 from pytest_thinkingbox.state.codec import encode_diff
 from pytest_thinkingbox.state.rulings import Ruling
 
@@ -101,13 +100,6 @@ def usage_records(conversation: Conversation) -> dict[str, UsageRecord]:
         )
         for role, one in conversation.usage.items()
     }
-
-
-def stop_reason_of(record: AttemptRecord) -> StopReason:
-    """Why the stored episode ended. Raises BrokenRecords for a reason that nobody knows."""
-    if record.stop_reason not in get_args(StopReason):
-        raise BrokenRecords(f"{record.key}: stop_reason {record.stop_reason!r} is none of ours")
-    return cast("StopReason", record.stop_reason)
 
 
 def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:

@@ -66,7 +66,7 @@ def make_runner(session: pytest.Session) -> Runner:
         assert options.agent is not None
         if refused is not None:
             raise refused
-        _check_judge(session, options)
+        check_judge(session, options)
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
@@ -74,7 +74,7 @@ def make_runner(session: pytest.Session) -> Runner:
         if backend is None:
             backend = open_backend(config, url, revive, label=name)
         if options.proof is not None:
-            judge = _make_judge(options, None, concurrency=concurrency)
+            judge = make_judge(options, None, concurrency=concurrency)
             return proof_world(options.proof, backend, audit=options.audit, judge=judge)
         agent = make_agent(
             "none" if options.continued is not None and options.continued.regrade else options.agent,
@@ -100,7 +100,7 @@ def make_runner(session: pytest.Session) -> Runner:
                 )
             ),
             audit=options.audit,
-            judge=_make_judge(options, agent, concurrency=concurrency),
+            judge=make_judge(options, agent, concurrency=concurrency),
         )
 
     stop = StopFlag(path)
@@ -132,7 +132,7 @@ def make_runner(session: pytest.Session) -> Runner:
     return runner
 
 
-def _check_judge(session: pytest.Session, options: Options) -> None:
+def check_judge(session: pytest.Session, options: Options) -> None:
     """Before anything is spent: whoever asks a judge has one."""
     if options.judge_model is not None:
         return
@@ -145,7 +145,7 @@ def _check_judge(session: pytest.Session, options: Options) -> None:
             )
 
 
-def _make_judge(options: Options, agent: Agent | None, *, concurrency: int) -> JudgeModel | None:
+def make_judge(options: Options, agent: Agent | None, *, concurrency: int) -> JudgeModel | None:
     if options.judge_model is None:
         return None
     model = make_model(
