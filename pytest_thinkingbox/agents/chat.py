@@ -66,8 +66,8 @@ class ChatModel:
         """The model's next answer. `tools` is encoded by this endpoint's API; `tool_names` are their names.
 
         Only the seconds of the request that succeeded are taken from `clock`: before its answer is there, nobody
-        can tell the model's time from an outage. `late` is called once these seconds are more than were left, and
-        raises when they are not the model's own. Raises Stop for what the conversation itself has caused,
+        can tell the model's time from an outage. `late` is called while an answer is awaited for longer than was left,
+        and raises when that is not the model's own time. Raises Stop for what the conversation itself has caused,
         ConfigurationError for what no retry will mend, ProviderDown for the rest.
         """
 
@@ -89,8 +89,6 @@ class ChatModel:
                 self.endpoint.answered.add(self.model)
                 if clock is not None:
                     clock.left -= seconds
-                    if clock.left <= 0 and late is not None:
-                        await late()
                 return answer
 
     async def probe(self, *, seconds: float) -> TokenCount:

@@ -97,20 +97,23 @@ class ModelSession:
             raise Stop("turn_limit", f"the model answered {self._turns} times and was not done")
         control = Control(self._chat, task.conversation, limit=limits.seconds, requests=self._turns + 1)
         try:
-            answer = await self._chat.complete(
-                self._transcript,
-                tools=self._tools,
-                tool_names=self._tool_names,
-                seed=task.seed,
-                clock=task.clock,
-                late=control.check,
-            )
+            with task.clock.paused():
+                answer = await self._chat.complete(
+                    self._transcript,
+                    tools=self._tools,
+                    tool_names=self._tool_names,
+                    seed=task.seed,
+                    clock=task.clock,
+                    late=control.check,
+                )
+                self._turns += 1
+                self._count(answer)
+                task.conversation.messages.append(answer.message)
+                self._transcript.append(answer.echo)
+                if task.clock.left <= 0:
+                    await control.check()
         finally:
             await control.aclose()
-        self._turns += 1
-        self._count(answer)
-        task.conversation.messages.append(answer.message)
-        self._transcript.append(answer.echo)
         stop = self._stop(answer)
         if stop is not None:
             task.conversation.response = answer.refusal or answer.text

@@ -91,6 +91,18 @@ def test_an_agent_that_uses_the_time_up_bit_by_bit_is_slow_itself() -> None:
     assert len(play.conversation.tool_calls) == 2
 
 
+def test_an_answer_that_came_too_late_from_a_slow_provider_is_kept_and_its_tokens_are_counted() -> None:
+    play = within(1.0)
+
+    def script(received: Received) -> Reply:
+        return says("OK", latency=3) if is_control(received) else says("Done.", latency=1.2)
+
+    with StubEndpoint(script) as stub, pytest.raises(ProviderDown):
+        play.run(OpenAIAgent("m", base_url=stub.url))
+    assert play.conversation.messages[-1] == {"role": "assistant", "content": "Done."}
+    assert play.conversation.usage == {"agent": Usage(requests=1, input_tokens=100, output_tokens=10)}
+
+
 def test_within_its_time_no_control_request_is_sent() -> None:
     with StubEndpoint([says("Done.")]) as stub:
         within(5).run(OpenAIAgent("m", base_url=stub.url))
