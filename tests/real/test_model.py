@@ -49,17 +49,23 @@ def serve(installed: Callable[..., Path]) -> Iterator[Callable[[int], str]]:
             server.communicate()
 
 
-def options(url: str) -> list[str]:
-    return ["--tb-agent=openai", "--tb-model=smollm2", f"--tb-base-url={url}", "--tb-concurrency=2"]
+def options(url: str, *agent: str) -> list[str]:
+    agent = agent or ("--tb-agent=openai",)
+    return [*agent, "--tb-model=smollm2", f"--tb-base-url={url}", "--tb-concurrency=2"]
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [["--tb-agent=openai"], ["--tb-agent=openai", "--tb-api=responses"], ["--tb-agent=anthropic"]],
+    ids=["chat", "responses", "messages"],
+)
 def test_it_fails_tasks_and_every_attempt_is_valid(
-    play: Callable[..., Campaign], serve: Callable[[int], str]
+    play: Callable[..., Campaign], serve: Callable[[int], str], agent: list[str]
 ) -> None:
     campaign = play(
         "tests/real/desk_tasks.py",
         "--tb-attempts=2",
-        *options(serve(CONTEXT)),
+        *options(serve(CONTEXT), *agent),
         OPENAI_API_KEY="",
         seconds=600,
     )
@@ -93,7 +99,8 @@ def test_a_user_that_it_plays_breaks_nothing_but_its_own_attempt(
         *options(serve(CONTEXT)),
         seconds=600,
     )
-    assert campaign.outcomes() in (["failed"], ["user"]), campaign.text
+    # On a machine with nothing to spare the endpoint is slow, and no word of the model's counts.
+    assert campaign.outcomes() in (["failed"], ["user"], ["provider"]), campaign.text
     assert campaign.status == (1 if campaign.outcomes() == ["failed"] else 8)
 
 
