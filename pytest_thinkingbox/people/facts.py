@@ -1,8 +1,8 @@
 """Whether what a user says contradicts what it knows.
 
-What is found is certain, what is not found may still be wrong: a true reply taken for a contradiction would be a wrong
-verdict. So only statements count, never questions; a reply that also says the true value contradicts nothing; and a
-value that the notes hold elsewhere, or that was heard from the agent and is no claim about the field, is none either.
+What is found is certain, what is not found may still be wrong: a true reply taken for a contradiction would be a
+wrong verdict. So only statements count, never questions or denials; a reply that also says the true value contradicts
+nothing; and neither does a value that the notes hold elsewhere or that the agent has said.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ _OTHERWISE = re.compile(
     r"|nunca|не)\b|n't\b"
 )
 _TWO_THINGS = re.compile(r"\b(?:and|or|und|oder|et|ou|y|e|и)\b")
-_SHORT_ANSWER = 8  # words; a longer one may be about something else
+_WISH = re.compile(
+    r"\b(?:want\w*|wish\w*|like|prefer|new|chang\w*|mov\w*|could|would|can|if|maybe|perhaps)\b|'d\b"
+)
+"""Of a date or a sum, as against a number that names something, one may say what it shall become."""
+_FILLERS = frozenset({
+    "it", "it's", "its", "is", "was", "that", "that's", "this", "i", "i'm", "on", "think",
+    "believe", "sure", "yes", "ok", "okay", "sorry", "well", "hmm", "um", "oh", "here", "you",
+    "go", "please",
+    "thanks", "thank", "course", "should", "be", "es", "ist", "das", "ja", "bitte", "c'est", "est",
+    "oui", "sí", "è", "sì", "это", "да",
+})  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 _IN_A_CODE = re.compile(r"[^\W\d_][-_/]\Z")  # the digits of HB-1042 are no number of their own
 
@@ -51,10 +61,12 @@ def _other_value(name: str, fact: Fact, sentence: str, *, heard: Sequence[str], 
     value = plain(fact.value)
     if not _DIGITS.search(value) or _OTHERWISE.search(sentence):
         return None
+    if " " in value and _WISH.search(sentence):
+        return None
     found = [
         one
         for one in whole(_like(value), sentence)
-        if not says(one[0], known) and not _IN_A_CODE.search(sentence[: one.start()])
+        if not _IN_A_CODE.search(sentence[: one.start()]) and not _was_said(one[0], [known, *heard])
     ]
     if not found:
         return None
@@ -66,11 +78,22 @@ def _other_value(name: str, fact: Fact, sentence: str, *, heard: Sequence[str], 
                 return one[0]
             if re.match(rf" (?:is|was|ist|est|es) (?:my|the|our) (?:\w+ )?{re.escape(word)}\b", after):
                 return one[0]
-    if len(found) == 1 and len(sentence.split()) <= _SHORT_ANSWER and _asks_for(names, heard[-1]):
+    if len(found) == 1 and _is_mere_answer(sentence, found[0], names) and _asks_for(names, heard[-1]):
         return found[0][0]
-    if _is_code(value):  # one that nobody told the user is made up
-        return next((one[0] for one in found if not any(says(one[0], text) for text in heard)), None)
-    return None
+    return found[0][0] if _is_code(value) else None  # nobody told the user of that one: it is made up
+
+
+def _was_said(value: str, texts: Sequence[str]) -> bool:
+    first = _DIGITS.search(value)
+    assert first is not None
+    # Agents may say megabytes: a look at their digits is quick.
+    return any(says(value, text) for text in texts if not text.isascii() or first[0] in text)
+
+
+def _is_mere_answer(sentence: str, found: re.Match[str], names: Sequence[str]) -> bool:
+    """Whether the value is all that is said: "sorry, it's 1024", but not "my customer number is 8812"."""
+    rest = re.findall(r"[^\W_]+(?:'[^\W_]+)?", sentence[: found.start()] + " " + sentence[found.end() :])
+    return all(word in _FILLERS or word in _GENERIC or word in names for word in rest)
 
 
 def _like(value: str) -> str:

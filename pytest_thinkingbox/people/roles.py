@@ -19,11 +19,12 @@ _AS_AGENT = re.compile(
     r"(?!,? (?:can |could )?you\b)"
     r"|\bI(?:'m| am) (?:your|an?|the) (?:\w+ ){0,2}(?:assistant|language model|chatbot)\b"
     r"(?! (?:to|manager|director|professor|teacher|editor|coach|cook|buyer|secretary)\b)"
-    r"|\bhow (?:can|may) I (?:help|assist) you\b"
+    r"|\bhow (?:can|may) I (?:help|assist) you\b(?=\s*(?:[?!.]|\Z|today|further|now|with (?:your|that|this)))"
     r"|\b(?:anything|something) else I can (?:help|assist|do for you)\b"
     r"|\bI(?:'d| would) be (?:happy|glad) to (?:help|assist) you\b"
     r"|\blet me (?:look|pull) up your\b"
-    r"|\bI(?:'ve| have) (?:just |now |already )?(?:cancell?ed|refunded|processed|updated|booked|issued|approved) your\b"
+    r"|\bI(?:'ve| have) (?:just |now |already )?(?:cancell?ed|refunded|processed|updated|booked|issued|approved) your"
+    r"(?= (?:\w+ )?(?:account|address|appointment|booking|flight|order|payment|purchase|refund|request|reservation)\b)"
     r"|^\s*(?:assistant|agent|support)\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
