@@ -192,7 +192,7 @@ def _decoded(body: bytes, encodings: str) -> bytes:
             with suppress(zlib.error):
                 stream = zlib.decompressobj(window)
                 decoded = stream.decompress(decoded, _LARGEST)
-                if not stream.eof:
+                if not stream.eof or stream.unused_data:
                     return body
                 break
         else:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_thinkingbox.proof.compare import Effects, Reference
 from pytest_thinkingbox.state.model import ReceivedMail, RowChange, Rules, SchemaDelta, StateDiff
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 from tests.state.world import TABLES, VOLATILE, booking, delete, insert, refund, update
 
 RULES = Rules(tables=TABLES, volatile=VOLATILE, bookkeeping=frozenset({"audit_log"}))
@@ -154,3 +155,20 @@ def test_other_lines_always_do(
     one = three_refunds(lines, [1, 2, 3], [1, 2, 3, 4, 5])
     other = three_refunds(others, keys, [1, 2, 3, 4, 5])
     assert (between(one, other) == []) is (sorted(lines) == sorted(others))
+
+
+def test_requests_and_files_count_whatever_their_order_and_their_headers() -> None:
+    def effects(*bodies: bytes, files: tuple[FileChange, ...] = ()) -> Effects:
+        requests = [
+            ReceivedRequest(method="POST", path="/hooks", data=body, headers={"date": str(number)})
+            for number, body in enumerate(bodies)
+        ]
+        return Effects(diff=StateDiff(), mail=None, http=requests, files=files)
+
+    assert compared(effects(b"1", b"2"), effects(b"2", b"1")) == []
+    assert compared(effects(b"1"), effects(b"2")) == [
+        'missing: Webhook(method="POST", path="/hooks", json=1)',
+        'more: Webhook(method="POST", path="/hooks", json=2)',
+    ]
+    file = FileChange(change="added", path="a.txt", size=1, digest="x", data=b"a")
+    assert compared(effects(files=(file,)), effects()) == ['missing: File("a.txt", change="added", text="a")']

@@ -315,3 +315,42 @@ def test_pytest_does_the_same_with_an_option_and_on_several_cores(suite: Any, ru
     outcome = run("--tb-prove", "--tb-min-score", "0.9", "-n2", agent=None, subprocess=True)
     assert outcome.status == 0, outcome.text
     assert re.search(r"score +100 %: \d+ of \d+ mutants killed", outcome.text)
+
+
+SINKS = """
+from pathlib import Path
+from pytest_thinkingbox import Fault, File, ServerContext, Webhook
+import urllib.request
+
+def tell(context: ServerContext, words: str) -> str:
+    Path(context.workdir, "told.txt").write_text(words)
+    urllib.request.urlopen(f"{context.http_url}/tell", data=words.encode(), timeout=10).read()
+    return "told"
+
+world = Environment(name="world", database=Database(schema=metadata, seed=seed), http=True, workdir=True,
+                    servers=[Server.functions([tell])])
+TELL = dict(solution=[call.failing("tell", words="hi")], faults=[Fault("tell", after_commit="timeout")])
+
+@world.task("Tell.", **TELL)
+def test_strict(outbox):
+    assert outbox.http == [Webhook(path="/tell", text="hi")]
+    assert outbox.files == [File("told.txt", text="hi")]
+
+@world.task("Tell.", strict=False, **TELL)
+def test_blind_to_the_rest(outbox):
+    assert Webhook(path="/tell", text="hi") in outbox.http
+"""
+
+
+def test_what_nobody_asked_for_in_any_sink_is_tried_and_a_lost_answer_is_no_refusal(tmp_path: Path) -> None:
+    proof = Proof(tmp_path, SINKS)
+    assert proof.task("test_strict")["score"] == 1.0, proof.text
+    killed = proof.words("test_strict", "killed")
+    assert {"one mail that nobody asked for", "one request that nobody asked for"} <= set(killed)
+    assert "one file that nobody asked for" in killed
+    assert [
+        words for words in killed if words.startswith("words=")
+    ]  # committed, although the answer was lost
+    survived = proof.words("test_blind_to_the_rest")
+    assert {"one request that nobody asked for", "one file that nobody asked for"} <= set(survived)
+    assert [words for words in survived if words.startswith("made twice: call 1, tell")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -143,3 +144,16 @@ def test_a_task_without_change_is_tried_with_every_write_that_is_known() -> None
 
 def test_tools_that_nobody_calls_are_named() -> None:
     assert untried_tools(notes(), [READ, PAY, NOTE]) == ["cancel"]
+
+
+def test_nobody_asked_for_anything_in_any_sink() -> None:
+    made_ones = [one.kind for one in made(PAY, sinks=["mail", "request", "file"])]
+    assert [kind for kind in made_ones if kind in ("mail", "request", "file")] == ["mail", "request", "file"]
+
+
+def test_a_call_that_a_fault_kept_from_the_tool_is_not_altered() -> None:
+    lost = replace(PAY, fault="after_commit=timeout")
+    never = replace(PAY, fault="before=disconnect")
+    assert [one for one in made(lost) if one.kind == "alter"]
+    assert [one for one in made(never) if one.kind in ("alter", "omit")] == []
+    assert [one.kind for one in made(never, PAY) if one.at == 1] == ["drop", "repeat", "move"]
