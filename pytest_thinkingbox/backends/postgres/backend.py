@@ -6,7 +6,7 @@ import inspect
 import secrets
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,13 @@ import psycopg
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.schema import CreateTable
 
+from pytest_thinkingbox.backends.postgres.clones import Clones
 from pytest_thinkingbox.backends.postgres.engines import Engines, ReadOnly
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.backends.postgres.roles import (
     create_attempt_role,
     create_campaign_roles,
     create_reader,
-    drop_attempt_role,
 )
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template, build
@@ -28,6 +28,9 @@ from pytest_thinkingbox.backends.server.names import Campaign, token_of
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+
+_KEPT_FREE = 12
+"""Connections for administration, for checkers, and for a person with psql."""
 
 _Key = tuple[Environment, str | None]
 
@@ -42,11 +45,19 @@ class PostgresBackend:
     name = "postgres"
 
     def __init__(
-        self, url: str, *, label: str, processes: int = 1, revive: Callable[[], str] | None = None
+        self,
+        url: str,
+        *,
+        label: str,
+        processes: int = 1,
+        revive: Callable[[], str] | None = None,
+        fast: bool = True,
     ) -> None:
         self._campaign = Campaign.of(label)
         self._url = url
         self._revive = revive
+        self._processes = processes
+        self._fast = fast
         self._own = secrets.token_hex(4)  # in names that no other process of the campaign must share
         self._lock = threading.Lock()
         self._reviving = threading.Lock()
@@ -65,6 +76,10 @@ class PostgresBackend:
             self._reader = create_reader(connection, self._campaign)
         self._engines = Engines(autocommit=False)
         self._read_only = ReadOnly()
+        self._clones = Clones(self._server)
+        # An attempt needs two connections at a time: its agent's, and that which reads what it left.
+        room = (self._server.room - _KEPT_FREE) // self._processes
+        self._places = threading.BoundedSemaphore(max(1, room // 2))
 
     def _begin_again(self) -> None:
         """After the server ended all sessions: attempts that run are lost, the next ones are not."""
@@ -74,8 +89,12 @@ class PostgresBackend:
             if self._revive is not None:
                 self._url = self._revive()
             with self._lock:
+                templates = list(self._templates.values())
                 self._templates.clear()
                 self._leases.clear()
+            self._clones.close()
+            for template in templates:
+                template.close()
             try:
                 self._begin()
             except ConfigurationError as error:
@@ -98,8 +117,18 @@ class PostgresBackend:
         self, environment: Environment, start: StartState | None, *, attempt_id: str
     ) -> PostgresLease:
         template = self._template(environment, start)
-        database = self._campaign.name("c", secrets.token_hex(6))
-        self._server.clone(template.name, database)
+        places = self._places
+        places.acquire()
+        try:
+            return self._lease(template, attempt_id, places)
+        except BaseException:
+            places.release()
+            raise
+
+    def _lease(
+        self, template: Template, attempt_id: str, places: threading.BoundedSemaphore
+    ) -> PostgresLease:
+        database = self._clones.take(template)
         with self._server.admin() as connection:
             login = create_attempt_role(
                 connection,
@@ -115,8 +144,9 @@ class PostgresBackend:
             reader=self._reader,
             engines=self._engines,
             read_only=self._read_only,
-            on_read=lambda lease: None,
-            on_release=self._ended,
+            fast=self._fast,
+            on_read=once(places.release),
+            on_release=partial(self._ended, self._clones),
         )
         with self._lock:
             self._leases.add(lease)
@@ -133,15 +163,17 @@ class PostgresBackend:
             leases = list(self._leases)
         for lease in leases:
             lease.release()
+        self._clones.close()
+        for template in self._templates.values():
+            template.close()
         self._server.close()
 
-    def _ended(self, lease: PostgresLease) -> None:
+    def _ended(self, clones: Clones, lease: PostgresLease) -> None:
         with self._lock:
             self._leases.discard(lease)
-        with suppress(InfrastructureDown):  # whatever stays is removed at the end, or by the next campaign
-            self._server.drop(lease.database)
-            with self._server.admin() as connection:
-                drop_attempt_role(connection, name=lease.login.name, database=None)
+        clones.give_back(
+            lease.template, lease.database, lease.written, role=partial(lease.drop_role, self._server)
+        )
 
     def _template(self, environment: Environment, start: StartState | None) -> Template:
         """Made by the first who asks while the others wait, in this process and in others of the campaign."""
@@ -171,6 +203,17 @@ class PostgresBackend:
         if len(known) < len(parts):
             return token_of(self._own, str(id(environment)), "" if start is None else start.key)
         return token_of(environment.name, *known)
+
+
+def once(function: Callable[[], object]) -> Callable[[], None]:
+    """What calls it the first time only."""
+    called = threading.Lock()
+
+    def go() -> None:
+        if called.acquire(blocking=False):
+            function()
+
+    return go
 
 
 def _identity(source: Any) -> str | None:

@@ -81,6 +81,11 @@ def read_objects(connection: Connection) -> dict[tuple[str, str], str]:
     return {(kind, name): definition or "" for kind, name, definition in rows}
 
 
+def has_large_objects(connection: Connection) -> bool:
+    row = connection.execute("SELECT EXISTS (SELECT FROM pg_largeobject_metadata)").fetchone()
+    return row is not None and bool(row[0])
+
+
 def _read_types(connection: Connection) -> tuple[tuple[int, int, str], ...]:
     return tuple(connection.execute(queries.TYPES).fetchall())
 

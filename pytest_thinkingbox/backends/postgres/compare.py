@@ -83,10 +83,14 @@ class Hashing:
 
     def rows(self, connection: Connection, comparison: Comparison, buckets: Iterable[int]) -> list[Row]:
         """All rows in these buckets."""
-        query = sql.SQL("SELECT {} FROM {} WHERE {} = ANY(%s)").format(
-            names(comparison.columns), comparison.table.relation, self._bucket(comparison)
+        query = sql.SQL("SELECT {} FROM {} WHERE {} = ANY({})").format(
+            names(comparison.columns),
+            comparison.table.relation,
+            self._bucket(comparison),
+            sql.Literal(list(buckets)),
         )
-        found = connection.execute(query, [list(buckets)]).fetchall()
+        # Without parameters: in a statement with some, a name that holds a % would be taken for one.
+        found = connection.execute(query).fetchall()
         return [dict(zip(comparison.columns, row, strict=True)) for row in found]
 
     def _bucket(self, comparison: Comparison) -> sql.Composable:

@@ -14,20 +14,29 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, Engine
 
-from pytest_thinkingbox.backends.base import NotInRecord
+from pytest_thinkingbox.backends.base import AuditMismatch, NotInRecord
 from pytest_thinkingbox.backends.postgres import values
-from pytest_thinkingbox.backends.postgres.catalog import read_objects, read_tables, schema_deltas
-from pytest_thinkingbox.backends.postgres.compare import full_changes
+from pytest_thinkingbox.backends.postgres.catalog import (
+    has_large_objects,
+    read_objects,
+    read_tables,
+    schema_deltas,
+)
+from pytest_thinkingbox.backends.postgres.compare import Comparison, full_changes
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
+from pytest_thinkingbox.backends.postgres.log import Written, read_written, rows_at
 from pytest_thinkingbox.backends.postgres.rebuild import rebuild
-from pytest_thinkingbox.backends.postgres.roles import Login
+from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template
 from pytest_thinkingbox.errors import InfrastructureDown
-from pytest_thinkingbox.state.model import StateDiff
+from pytest_thinkingbox.state.diff import diff_rows
+from pytest_thinkingbox.state.model import RowChange, StateDiff
 
 _CUT_SECONDS = 10.0
+_MANY_KEYS = 20_000
+"""Rows of one table from which on reading the whole table costs less than picking them."""
 
 AdminConnection = psycopg.Connection[Any]
 
@@ -49,7 +58,8 @@ class PostgresLease:
         reader: Login,
         engines: Engines,
         read_only: ReadOnly,
-        on_read: Callable[[PostgresLease], None],
+        fast: bool,
+        on_read: Callable[[], None],
         on_release: Callable[[PostgresLease], None],
     ) -> None:
         url = server.url_of(database, user=login.name, password=login.password)
@@ -63,6 +73,9 @@ class PostgresLease:
         self._reader = reader
         self._engines = engines
         self._read_only = read_only
+        self._fast = fast
+        self.written: Written | None = None
+        """What the log said when it was read."""
         self._on_read = on_read
         self._on_release = on_release
         self._lock = threading.RLock()
@@ -106,10 +119,16 @@ class PostgresLease:
 
     def read_changes(self, *, audit: bool) -> StateDiff:
         try:
-            with self._lock, self._snapshot() as judge:
-                return self._full(judge)
+            with self._lock, self._snapshot() as judge, self.template.reading() as before:
+                if not self._fast:
+                    return self._full(judge, before)
+                self.written = read_written(judge, self.template.log)
+                found = self._quick(judge, before, self.written)
+                if audit and found != (expected := self._full(judge, before)):
+                    raise AuditMismatch(f"fast path: {found}\nfull comparison: {expected}")
+                return found
         finally:
-            self._on_read(self)
+            self._on_read()
 
     @contextmanager
     def _snapshot(self) -> Iterator[AdminConnection]:
@@ -129,25 +148,48 @@ class PostgresLease:
         self.template.read(connection)
         return connection
 
-    def _full(self, judge: AdminConnection) -> StateDiff:
+    def _quick(self, judge: AdminConnection, before: AdminConnection, written: Written) -> StateDiff:
+        """Only what the log names; everything where it proves nothing."""
+        template = self.template
+        if not written.trusted or template.large_objects or has_large_objects(judge):
+            return self._full(judge, before)
+        changes: list[RowChange] = []
+        whole = []
+        for table in template.catalog.tables.values():
+            comparison = template.comparison(table, table)
+            logged = next((one for one in written.keys if one.table is table), None)
+            keys = written.keys.get(logged, ()) if logged is not None else ()
+            if table.oid in written.whole or len(keys) > _MANY_KEYS:
+                whole.append(comparison)
+            elif logged is not None:
+                columns = comparison.columns
+                changes += diff_rows(
+                    rows_at(before, logged, keys, columns),
+                    rows_at(judge, logged, keys, columns),
+                    comparison.info,
+                )
+        if whole:
+            changes += self._compared(judge, before, whole)
+        order = {name: place for place, name in enumerate(template.catalog.tables)}
+        return StateDiff(rows=tuple(sorted(changes, key=lambda change: order[change.table])))
+
+    def _full(self, judge: AdminConnection, before: AdminConnection) -> StateDiff:
         reference = self.template.catalog
         objects = read_objects(judge)
         tables = reference.tables if objects == reference.objects else read_tables(judge)
         comparisons = [
-            self.template.comparison(before, tables[name])
-            for name, before in reference.tables.items()
+            self.template.comparison(table, tables[name])
+            for name, table in reference.tables.items()
             if name in tables
         ]
-        with self.template.connect() as before:
-            self.template.read(before)
-            rows = full_changes(
-                self.template.hashing,
-                comparisons,
-                before=before,
-                after=judge,
-                known=self.template.buckets(),
-            )
+        rows = self._compared(judge, before, comparisons)
         return StateDiff(rows=tuple(rows), schema=schema_deltas(reference.objects, objects))
+
+    def _compared(
+        self, judge: AdminConnection, before: AdminConnection, comparisons: list[Comparison]
+    ) -> list[RowChange]:
+        known = self.template.buckets()
+        return full_changes(self.template.hashing, comparisons, before=before, after=judge, known=known)
 
     def rebuild(self, diff: StateDiff) -> None:
         with self._lock, self._connect() as connection:
@@ -203,4 +245,9 @@ class PostgresLease:
             self._gate.close()
             if self._judge is not None:
                 self._judge.close()
+        self._on_read()
         self._on_release(self)
+
+    def drop_role(self, server: PostgresServer) -> None:
+        with server.admin() as connection:
+            drop_attempt_role(connection, name=self.login.name, database=self.database)

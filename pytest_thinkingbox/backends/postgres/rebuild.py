@@ -58,28 +58,32 @@ class _Writer:
 
     def delete(self, rows: Iterable[Row]) -> None:
         key = self._table.info.key or self._table.info.columns
-        condition = sql.SQL(" AND ").join(
-            sql.SQL("{}::text IS NOT DISTINCT FROM {}::text").format(sql.Identifier(one), self._term(one))
-            for one in key
-        )
-        statement = sql.SQL(
-            "DELETE FROM {table} WHERE ctid = (SELECT ctid FROM {table} WHERE {condition} LIMIT 1)"
-        ).format(table=self._name, condition=condition)
         for row in rows:
-            if not self._connection.execute(statement, [self._value(one, row) for one in key]).rowcount:
+            condition = sql.SQL(" AND ").join(
+                sql.SQL("{}::text IS NOT DISTINCT FROM {}::text").format(
+                    sql.Identifier(one), self._term(one, row)
+                )
+                for one in key
+            )
+            statement = sql.SQL(
+                "DELETE FROM {table} WHERE ctid = (SELECT ctid FROM {table} WHERE {condition} LIMIT 1)"
+            ).format(table=self._name, condition=condition)
+            if not self._connection.execute(statement).rowcount:
                 raise NotInRecord(f"{self._table.info.name}: the seed has no row {dict(row)!r}")
 
     def insert(self, rows: Iterable[Row]) -> None:
-        statement = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})").format(
-            self._name, names(self._written), sql.SQL(", ").join(map(self._term, self._written))
-        )
         for row in rows:
-            self._connection.execute(statement, [self._value(one, row) for one in self._written])
+            self._connection.execute(
+                sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})").format(
+                    self._name,
+                    names(self._written),
+                    sql.SQL(", ").join(self._term(one, row) for one in self._written),
+                )
+            )
 
-    def _term(self, column: str) -> sql.Composable:
-        return sql.SQL("%s::{}").format(sql.SQL(self._types[column]))
-
-    def _value(self, column: str, row: Row) -> Any:
+    def _term(self, column: str, row: Row) -> sql.Composable:
+        """As a literal: in a statement with parameters, a name that holds a % would be taken for one."""
         value = row.get(column)
-        is_json = self._types[column] in ("json", "jsonb")
-        return Json(value) if is_json and value is not None else value
+        if value is not None and self._types[column] in ("json", "jsonb"):
+            value = Json(value)
+        return sql.SQL("{}::{}").format(sql.Literal(value), sql.SQL(self._types[column]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,19 @@ import psycopg
 from psycopg import sql
 
 from pytest_thinkingbox.backends.postgres import values
-from pytest_thinkingbox.backends.postgres.catalog import Catalog, Table, read_catalog
+from pytest_thinkingbox.backends.postgres.catalog import (
+    Catalog,
+    Table,
+    has_large_objects,
+    read_catalog,
+    read_tables,
+)
 from pytest_thinkingbox.backends.postgres.compare import Buckets, Comparison, Hashing, comparison_of, names
 from pytest_thinkingbox.backends.postgres.load import Loader, check_complete, describe
+from pytest_thinkingbox.backends.postgres.log import install, read_log
+from pytest_thinkingbox.backends.postgres.log import remove as remove_log
 from pytest_thinkingbox.backends.postgres.roles import grant_rows, owner_of
+from pytest_thinkingbox.backends.postgres.sequences import read_sequences
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
@@ -37,13 +47,18 @@ class Template:
         self.reference = reference
         self.users = 0
         self.hashing = Hashing()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._idle: list[Connection] = []
+        self._removed = False
         self._buckets: dict[Comparison, Buckets] | None = None
         self._digest: str | None = None
         with self.connect() as connection:
             self.catalog: Catalog = read_catalog(connection)
             if not self.catalog.tables:
                 raise ConfigurationError(f"environment {environment.name!r}: its schema makes no table")
+            self.log = read_log(connection, self.catalog.tables.values())
+            self.large_objects = has_large_objects(connection)
+            self.sequences = read_sequences(connection)
             self.row_counts = {
                 name: self._count(connection, table) for name, table in self.catalog.tables.items()
             }
@@ -67,6 +82,24 @@ class Template:
         connection = self.server.connect(self.reference)
         values.set_up(connection)
         return connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to the reference that is kept open for the next who asks."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self.connect()
+            self.read(connection)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                keep = not self._idle and not connection.closed and not self._removed
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                connection.close()
 
     def read(self, connection: Connection) -> None:
         """Let a connection to a clone read arrays of the schema's own types."""
@@ -107,9 +140,13 @@ class Template:
                 digest.update(repr((name, _content(connection, table, columns))).encode())
         return digest.hexdigest()
 
-    def remove(self) -> None:
-        self.server.drop(self.reference)
-        self.server.drop(self.name)
+    def close(self) -> None:
+        """Let go of its connection; the databases go with the campaign."""
+        with self._lock:
+            self._removed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
 
 
 def _content(connection: Connection, table: Table, columns: Iterable[str]) -> tuple[Any, ...]:
@@ -165,6 +202,8 @@ def _fill(
     loader = Loader(server, name, owner=owner)
     database = environment.database
     if start is not None:
+        with server.connect(name) as connection:
+            remove_log(connection)
         loader.run(start.run, start.parameters, what="start")
         what = f"start {describe(start.run)}"
     else:
@@ -178,6 +217,8 @@ def _fill(
     with server.connect(name) as connection:
         check_complete(connection, what)
         grant_rows(connection, server.campaign)
+        values.set_up(connection)
+        install(connection, read_tables(connection).values())
         connection.execute("VACUUM (FREEZE, ANALYZE)")
         # What an author's pool still holds open would keep the database from being cloned.
         connection.execute(

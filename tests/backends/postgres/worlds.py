@@ -26,8 +26,10 @@ def environment_of(*statements: str, **database: Any) -> Environment:
     """An environment whose schema and rows are these statements."""
 
     def schema(connection: Connection) -> None:
+        cursor = connection.connection.cursor()
         for statement in statements:
-            connection.exec_driver_sql(statement)
+            cursor.execute(statement)  # without parameters, so that % is only a character
+        cursor.close()
 
     return Environment(name="world", database=Database(schema=schema, **database), servers=[])
 

@@ -1,0 +1,284 @@
+"""A log of which rows were written, in a schema of every clone that the agent cannot reach.
+
+Row triggers note the key of every row that is inserted, updated or deleted; where a table has no key that the server
+can look up, they note only that it was written, and so does TRUNCATE. The functions run with the rights of the
+administrator, the triggers fire whatever `session_replication_role` says, and an event trigger notes every DDL
+statement: after one the log proves nothing, and everything is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from pytest_thinkingbox.backends.postgres.catalog import Table
+from pytest_thinkingbox.backends.postgres.compare import names
+from pytest_thinkingbox.backends.postgres.queries import LOG_SCHEMA
+from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.state.model import Row
+
+Connection = psycopg.Connection[Any]
+Key = tuple[str, ...]
+
+ROW_TRIGGER = "thinkingbox_row"
+WHOLE_TRIGGER = "thinkingbox_whole"
+_EVENT_TRIGGER = "thinkingbox_ddl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedTable:
+    """A table whose key the log knows; `types` are those of the key, as SQL writes them."""
+
+    table: Table
+    types: tuple[str, ...]
+
+    @property
+    def keys(self) -> sql.Identifier:
+        return sql.Identifier(LOG_SCHEMA, f"k_{self.table.oid}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """What a template's log consists of. `triggers` is the number of its triggers."""
+
+    tables: tuple[LoggedTable, ...]
+    triggers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What the log says of one attempt. With `trusted` False it proves nothing. `whole` are oids of tables."""
+
+    trusted: bool
+    whole: frozenset[int]
+    keys: Mapping[LoggedTable, Sequence[Key]]
+
+
+def remove(connection: Connection) -> None:
+    """Take the log out of a database that was made of a template with one."""
+    connection.execute(f"DROP EVENT TRIGGER IF EXISTS {_EVENT_TRIGGER}")
+    connection.execute(f"DROP SCHEMA IF EXISTS {LOG_SCHEMA} CASCADE")
+
+
+def install(connection: Connection, tables: Iterable[Table]) -> None:
+    """Set the log up, as the administrator. Raises ConfigurationError when its names are taken."""
+    row = connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = %s", [LOG_SCHEMA]).fetchone()
+    if row is not None and row[0]:
+        raise ConfigurationError(f"the schema {LOG_SCHEMA} is what changes are logged in: rename yours")
+    connection.execute(_SET_UP)
+    for table in tables:
+        types = _key_types(connection, table)
+        function = "whole"
+        if types is not None:
+            function = f"f_{table.oid}"
+            _log_keys(connection, table, function)
+        for part in table.parts:
+            _trigger(connection, part, ROW_TRIGGER, "INSERT OR UPDATE OR DELETE", "ROW", function, table.oid)
+            _trigger(connection, part, WHOLE_TRIGGER, "TRUNCATE", "STATEMENT", "whole", table.oid)
+    connection.execute(
+        f"CREATE EVENT TRIGGER {_EVENT_TRIGGER} ON ddl_command_end EXECUTE FUNCTION {LOG_SCHEMA}.ddl()"
+    )
+    connection.execute(f"ALTER EVENT TRIGGER {_EVENT_TRIGGER} ENABLE ALWAYS")
+
+
+def read_log(connection: Connection, tables: Iterable[Table]) -> Log:
+    """What was installed, from the reference."""
+    logged = []
+    triggers = 0
+    for table in tables:
+        types = _key_types(connection, table)
+        triggers += 2 * len(table.parts)
+        if types is not None:
+            logged.append(LoggedTable(table=table, types=types))
+    return Log(tables=tuple(logged), triggers=triggers)
+
+
+def read_written(connection: Connection, log: Log) -> Written:
+    """In the snapshot of the final state."""
+    row = connection.execute(
+        f"SELECT (SELECT count(*) FROM {LOG_SCHEMA}.ddl), (SELECT array_agg(DISTINCT relid::int8) FROM"
+        f" {LOG_SCHEMA}.whole), (SELECT count(*) FROM pg_trigger WHERE tgname IN (%s, %s) AND tgenabled = 'A')",
+        [ROW_TRIGGER, WHOLE_TRIGGER],
+    ).fetchone()
+    assert row is not None
+    statements, whole, triggers = row
+    if statements or triggers != log.triggers:
+        return Written(trusted=False, whole=frozenset(), keys={})
+    found: dict[LoggedTable, list[Key]] = {}
+    if log.tables:
+        parts = [
+            sql.SQL("SELECT DISTINCT {}, ARRAY[{}] FROM {}").format(
+                sql.Literal(index),
+                sql.SQL(", ").join(sql.SQL(f"c{place}::text") for place in range(len(one.types))),
+                one.keys,
+            )
+            for index, one in enumerate(log.tables)
+        ]
+        for index, key in connection.execute(sql.SQL(" UNION ALL ").join(parts)).fetchall():
+            found.setdefault(log.tables[index], []).append(tuple(key))
+    return Written(trusted=True, whole=frozenset(whole or ()), keys=found)
+
+
+def rows_at(
+    connection: Connection, logged: LoggedTable, keys: Sequence[Key], columns: Sequence[str]
+) -> list[Row]:
+    """The rows with these keys, by the primary key's index."""
+    query = sql.SQL("SELECT {} FROM {} AS t JOIN {} ON {}").format(
+        sql.SQL(", ").join(sql.SQL("t.{}").format(sql.Identifier(one)) for one in columns),
+        logged.table.relation,
+        _listed(logged, keys),
+        _joined(logged),
+    )
+    found = connection.execute(query).fetchall()
+    return [dict(zip(columns, row, strict=True)) for row in found]
+
+
+def _listed(logged: LoggedTable, keys: Sequence[Key]) -> sql.Composable:
+    """As literals: in a statement with parameters, a name that holds a % would be taken for one."""
+    places = range(len(logged.types))
+    arrays = sql.SQL(", ").join(
+        sql.SQL("{}::text[]").format(sql.Literal([key[place] for key in keys])) for place in places
+    )
+    columns = sql.SQL(", ").join(sql.SQL(f"c{place}") for place in places)
+    return sql.SQL("unnest({}) AS l ({})").format(arrays, columns)
+
+
+def _joined(logged: LoggedTable) -> sql.Composable:
+    return sql.SQL(" AND ").join(
+        sql.SQL("t.{} = l.{}::{}").format(sql.Identifier(name), sql.SQL(f"c{place}"), sql.SQL(declared))
+        for place, (name, declared) in enumerate(zip(logged.table.info.key, logged.types, strict=True))
+    )
+
+
+def undo(connection: Connection, logged: LoggedTable, keys: Sequence[Key], *, reference: Connection) -> bool:
+    """Put the rows with these keys back as the reference has them. Whether they are the same then.
+
+    Called in a transaction in which triggers of the schema do not fire.
+    """
+    columns = _columns(connection, logged.table)
+    connection.execute(
+        sql.SQL("DELETE FROM {} AS t USING {} WHERE {}").format(
+            logged.table.relation, _listed(logged, keys), _joined(logged)
+        )
+    )
+    wanted = _texts(reference, logged, keys, columns)
+    copy = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(logged.table.schema, logged.table.local_name), names(columns)
+    )
+    with connection.cursor() as cursor, cursor.copy(copy) as rows:
+        for row in wanted:
+            rows.write_row(row)
+    return sorted(_texts(connection, logged, keys, columns), key=repr) == sorted(wanted, key=repr)
+
+
+def clear(connection: Connection, log: Log) -> None:
+    """Forget what was written."""
+    connection.execute(
+        sql.SQL("DELETE FROM {}; ").format(sql.Identifier(LOG_SCHEMA, "whole"))
+        + sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(one.keys) for one in log.tables)
+    )
+
+
+def _texts(
+    connection: Connection, logged: LoggedTable, keys: Sequence[Key], columns: Iterable[str]
+) -> list[tuple[Any, ...]]:
+    query = sql.SQL("SELECT {} FROM {} AS t JOIN {} ON {}").format(
+        sql.SQL(", ").join(sql.SQL("t.{}::text").format(sql.Identifier(one)) for one in columns),
+        logged.table.relation,
+        _listed(logged, keys),
+        _joined(logged),
+    )
+    return connection.execute(query).fetchall()
+
+
+def _columns(connection: Connection, table: Table) -> list[str]:
+    """Those that can be written."""
+    found = connection.execute(
+        "SELECT attname::text FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped"
+        " AND attgenerated = '' ORDER BY attnum",
+        [table.oid],
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+def _key_types(connection: Connection, table: Table) -> tuple[str, ...] | None:
+    """None when rows cannot be looked up by their key: there is none, or its `=` is an extension's."""
+    if not table.info.key:
+        return None
+    found = {
+        name: (declared, known)
+        for name, declared, known in connection.execute(
+            "SELECT attname::text, format_type(a.atttypid, a.atttypmod), n.nspname = 'pg_catalog' OR t.typtype = 'e'"
+            " FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace"
+            " WHERE a.attrelid = %s AND a.attnum > 0",
+            [table.oid],
+        ).fetchall()
+    }
+    types = [found[name] for name in table.info.key]
+    return tuple(declared for declared, _ in types) if all(known for _, known in types) else None
+
+
+def _log_keys(connection: Connection, table: Table, function: str) -> None:
+    keys = sql.Identifier(LOG_SCHEMA, f"k_{table.oid}")
+    connection.execute(
+        sql.SQL("CREATE TABLE {} AS SELECT {} FROM {} WITH NO DATA").format(
+            keys,
+            sql.SQL(", ").join(
+                sql.SQL("{} AS {}").format(sql.Identifier(name), sql.SQL(f"c{place}"))
+                for place, name in enumerate(table.info.key)
+            ),
+            table.relation,
+        )
+    )
+    of = {
+        row: sql.SQL(", ").join(sql.SQL(row + ".{}").format(sql.Identifier(name)) for name in table.info.key)
+        for row in ("OLD", "NEW")
+    }
+    body = sql.SQL(
+        "BEGIN IF TG_OP <> 'INSERT' THEN INSERT INTO {keys} VALUES ({old}); END IF;"
+        " IF TG_OP <> 'DELETE' THEN INSERT INTO {keys} VALUES ({new}); END IF; RETURN NULL; END"
+    ).format(keys=keys, old=of["OLD"], new=of["NEW"])
+    connection.execute(
+        sql.SQL(
+            "CREATE FUNCTION {} () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER"
+            " SET search_path = pg_catalog, pg_temp AS {}"
+        ).format(sql.Identifier(LOG_SCHEMA, function), sql.Literal(body.as_string(connection)))
+    )
+
+
+def _trigger(
+    connection: Connection, part: int, name: str, events: str, each: str, function: str, oid: int
+) -> None:
+    row = connection.execute("SELECT %s::oid::regclass::text", [part]).fetchone()
+    assert row is not None
+    relation = sql.SQL(row[0])
+    connection.execute(
+        sql.SQL(
+            f"CREATE TRIGGER {name} AFTER {events} ON {{}} FOR EACH {each} EXECUTE FUNCTION {{}} ({{}})"
+        ).format(relation, sql.Identifier(LOG_SCHEMA, function), sql.Literal(str(oid)))
+    )
+    connection.execute(sql.SQL(f"ALTER TABLE {{}} ENABLE ALWAYS TRIGGER {name}").format(relation))
+
+
+_SET_UP = f"""
+CREATE SCHEMA {LOG_SCHEMA};
+CREATE TABLE {LOG_SCHEMA}.whole (relid oid);
+CREATE TABLE {LOG_SCHEMA}.ddl (tag text);
+CREATE FUNCTION {LOG_SCHEMA}.whole() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM {LOG_SCHEMA}.whole WHERE relid = TG_ARGV[0]::oid) THEN
+    INSERT INTO {LOG_SCHEMA}.whole VALUES (TG_ARGV[0]::oid);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION {LOG_SCHEMA}.ddl() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO {LOG_SCHEMA}.ddl VALUES (TG_TAG);
+END $$;
+"""
