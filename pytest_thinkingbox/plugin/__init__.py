@@ -14,7 +14,6 @@ from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
-from pytest_thinkingbox.plugin.servers import plan_server, take_plan
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers, worker_input
 
@@ -67,12 +66,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(PrintableReports(config), "thinkingbox-printable")
     if is_worker(config):
         config.stash[campaign_key] = worker_input(config)["thinkingbox_campaign"]
-        take_plan(config)
+        if "thinkingbox_server" in worker_input(config):
+            from pytest_thinkingbox.plugin.servers import take_plan
+
+            take_plan(config)
         return
     config.stash[campaign_key] = (
         _campaign_name() if options.continued is None else options.continued.folder.name
     )
-    plan_server(config, options, campaign=config.stash[campaign_key])
+    if options.backend != "sqlite":
+        from pytest_thinkingbox.plugin.servers import plan_server
+
+        plan_server(config, options, campaign=config.stash[campaign_key])
     if options.agent is None:
         config.pluginmanager.register(Nobody(), "thinkingbox-nobody")
     else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_thinkingbox.plugin.servers import open_backend, start_server
 from pytest_thinkingbox.plugin.stash import backend_key, plan_key, work_key
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import is_worker, worker_input
@@ -241,6 +240,8 @@ class Selection:
 
     def _get_backend(self, database: Database) -> Backend:
         """The one that the episodes will use."""
+        from pytest_thinkingbox.plugin.servers import open_backend, start_server
+
         if self._backend is None:
             assert self._config is not None
             url, revive = start_server(self._config, [database]) or (self._options.backend, None)
