@@ -56,7 +56,12 @@ def options(url: str, *agent: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "agent",
-    [["--tb-agent=openai"], ["--tb-agent=openai", "--tb-api=responses"], ["--tb-agent=anthropic"]],
+    [
+        ["--tb-agent=openai"],
+        ["--tb-agent=openai", "--tb-api=responses"],
+        # What a request asks for goes before what the server was started with.
+        ["--tb-agent=anthropic", f'--tb-extra-body={{"max_tokens": {LONGEST_ANSWER}}}'],
+    ],
     ids=["chat", "responses", "messages"],
 )
 def test_it_fails_tasks_and_every_attempt_is_valid(
