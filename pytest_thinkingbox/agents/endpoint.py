@@ -148,9 +148,10 @@ class Endpoint:
                     checking.result()
             return await posting
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            if len(tasks) > 1 or not posting.done():
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _post(self, body: bytes) -> Reply:
         client = self._client
