@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from example_suites.hotel import test_approvals, test_changes, test_deadlines, test_refunds
+from example_suites.hotel import test_approvals, test_changes, test_deadlines, test_faults, test_refunds
+from pytest_thinkingbox.agents.base import ToolOutput
+from pytest_thinkingbox.agents.solution import result_of
 from pytest_thinkingbox.declare.solution import Say
 from pytest_thinkingbox.declare.task import Task, task_of
 from tests.support.model_apis import Asked, Dialect
 from tests.support.stub_endpoint import Received, Reply, Script
 
-MODULES = (test_approvals, test_changes, test_deadlines, test_refunds)
+MODULES = (test_approvals, test_changes, test_deadlines, test_faults, test_refunds)
 QUESTION = "Shall I see to it now?"
 YES = "Yes, please."
 
@@ -68,7 +69,7 @@ def _next(dialect: Dialect, task: Task, parameters: Mapping[str, Any], asked: As
     send: Callable[[Any], Any] = made.send if isinstance(made, Generator) else lambda _: next(steps)
     step = next(steps)
     for result in asked.results:
-        step = send(json.loads(result))
+        step = send(result_of(ToolOutput(result)))
     if isinstance(step, Say):
         return dialect.says(step.text)
     return dialect.calls(f"call_{len(asked.results)}", step.tool, step.arguments)
