@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo
 from pytest_thinkingbox.report.cost import cost_texts
+from pytest_thinkingbox.report.data import campaign_cost
 from pytest_thinkingbox.report.paint import Paint
 from pytest_thinkingbox.report.table import task_table
 from pytest_thinkingbox.report.text import escape, pad, shorten_all, wrap
@@ -22,7 +23,6 @@ from pytest_thinkingbox.report.words import (
     valid,
     without_no_change,
 )
-from pytest_thinkingbox.stats.cost import cost_of, models_of, stored_prices
 from pytest_thinkingbox.stats.counts import TaskCounts
 from pytest_thinkingbox.stats.intervals import new_tasks, these_tasks
 from pytest_thinkingbox.stats.suite import (
@@ -64,7 +64,7 @@ def summary_lines(
         page.lines += task_table(tasks=verdict.xfail_tasks, rows=rows, width=width, paint=page.paint)
     page.gap()
     _tokens_and_time(page, rows, info.agent, asked=bool(info.options.get("faults")))
-    _cost(page, rows, info, reliable(tasks=verdict.tasks).low)
+    _cost(page, rows, info, verdict)
     if folder is not None:
         page.entry("records", escape(str(folder)))
     _verdict(page, verdict)
@@ -199,16 +199,9 @@ def _tokens_and_time(page: _Page, rows: Sequence[AttemptRow], agent: str, *, ask
             page.entry("faults", text if hit else f"{text}: --tb-faults fits no call that was made")
 
 
-def _cost(page: _Page, rows: Sequence[AttemptRow], info: CampaignInfo, reliable_tasks: int) -> None:
-    cost = cost_of(
-        rows=rows,
-        models=models_of(info),
-        agent=info.agent,
-        prices=stored_prices(info, where="campaign.json: options.prices"),
-        reliable=reliable_tasks,
-    )
+def _cost(page: _Page, rows: Sequence[AttemptRow], info: CampaignInfo, verdict: Verdict) -> None:
     label = "cost"
-    for text in cost_texts(cost):
+    for text in cost_texts(campaign_cost(rows=rows, info=info, verdict=verdict)):
         page.entry(label, text)
         label = ""
 
