@@ -75,6 +75,12 @@ CLOSE_1 = [call("set_status", order_id=1, status="closed")]
 '''
 
 
+@pytest.fixture(autouse=True)
+def no_summary_of_this_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Campaigns of tests are not shown as those of the job that runs the tests."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Callable[..., Path]:
     """Write a test file with tasks of a small shop: `shop`, `CLOSE_1`, `call`, the matchers and `pytest` are there."""

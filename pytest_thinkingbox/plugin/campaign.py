@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.continuing import REFUSED
 from pytest_thinkingbox.plugin.once import ShownOnce
 from pytest_thinkingbox.plugin.stop import StopFlag
@@ -37,6 +39,7 @@ class Campaign:
         self._ungraded: set[str] = set()
         self._regraded: set[str] = set()
         self._refused = ""
+        self._unpublished = ""
         self._crashed: dict[str, str] = {}
         self._ordinary_failures: set[str] = set()
         self.once = ShownOnce()
@@ -77,26 +80,60 @@ class Campaign:
     def pytest_keyboard_interrupt(self) -> None:
         self._interrupted = "interrupted"
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, object, object]:
+        """The figures are there before pytest writes its JUnit file; the exit status comes after everybody else's."""
+        broken: Exception | None = None
+        try:
+            status = self._finish(session, exitstatus)
+        except Exception as error:  # noqa: BLE001 - raised again, once other plugins have written what they have
+            broken = error
+        result = yield
+        if broken is not None:
+            raise broken
+        if status is not None:
+            session.exitstatus = status
+        return result
+
+    def _finish(self, session: pytest.Session, exitstatus: int) -> int | None:
+        """The exit status of the run, None to leave it as it is."""
         option = self._config.option
         if option.collectonly or option.setupplan or not (self.folder / "campaign.json").exists():
-            return
+            return None
         refused = StopFlag(self.folder, REFUSED)
         if refused.is_raised():
             self._refused = refused.reason()
             refused.lower()
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-            return
+            return pytest.ExitCode.USAGE_ERROR
         if exitstatus == pytest.ExitCode.USAGE_ERROR:
-            return
+            return None
         self._result = self._conclude(session)
+        self._publish(*self._result)
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self._options.continued is not None:
             exitstatus = pytest.ExitCode.OK  # all that was asked for is there already
         if self.stop.is_raised():
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        elif exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            session.exitstatus = self._result[2].exit_status
+            return pytest.ExitCode.USAGE_ERROR
+        if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return self._result[2].exit_status
+        return None
+
+    def _publish(self, rows: list[AttemptRow], info: CampaignInfo, verdict: Verdict) -> None:
+        """Figures for JUnit's file, and the summary of a job on GitHub. A proof is no campaign to be shown."""
+        if self._options.proof is not None:
+            return
+        from pytest_thinkingbox.report.junit import suite_properties
+        from pytest_thinkingbox.report.markdown import markdown_report
+
+        private.add_junit_properties(self._config, suite_properties(rows=rows, info=info, verdict=verdict))
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if summary:
+            try:
+                with open(summary, "a", encoding="utf-8") as file:
+                    file.write(markdown_report(rows=rows, info=info, verdict=verdict))
+            except OSError as error:
+                self._unpublished = f"GITHUB_STEP_SUMMARY={summary}: {error.strerror}"
 
     def _conclude(self, session: pytest.Session) -> tuple[list[AttemptRow], CampaignInfo, Verdict]:
         from collections import Counter
@@ -214,6 +251,10 @@ class Campaign:
         result = yield
         if self._refused:
             terminalreporter.write_line(f"ERROR: {self._refused}", red=True)
+        if self._unpublished:
+            terminalreporter.write_line(
+                f"thinkingbox: no summary for the job: {self._unpublished}", yellow=True
+            )
         if self._result is not None:
             self._print(terminalreporter, *self._result)
         return result

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
+from _pytest.junitxml import xml_key
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 
@@ -27,6 +28,14 @@ def xfail_of(item: pytest.Item) -> tuple[bool, bool, bool]:
 def hide_failure_text(report: pytest.TestReport) -> None:
     """Keep this report out of the FAILURES and ERRORS sections; counts and the short summary still have it."""
     report._pdbshown = True  # type: ignore[attr-defined]
+
+
+def add_junit_properties(config: pytest.Config, properties: Mapping[str, str]) -> None:
+    """Properties of the suite in the file that --junitxml asks for; until pytest writes it, in pytest_sessionfinish."""
+    xml = config.stash.get(xml_key, None)
+    if xml is not None:
+        for name, value in properties.items():
+            xml.add_global_property(name, value)
 
 
 def is_on_terminal(config: pytest.Config) -> bool:

@@ -154,3 +154,21 @@ def test_a_renewed_item_has_another_object_and_no_sections(pytester):
     private.renew(item)
     assert item.instance is not before
     assert item._report_sections == []
+
+
+def test_junit_properties_of_the_suite_reach_the_file(pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_thinkingbox.plugin.private import add_junit_properties
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_sessionfinish(session):
+            add_junit_properties(session.config, {"a.name": "<value>"})
+            return (yield)
+        """
+    )
+    pytester.makepyfile("def test_a(): pass")
+    assert pytester.runpytest_inprocess("-pno:xdist").ret == 0
+    assert pytester.runpytest_inprocess("-pno:xdist", "--junitxml=j.xml").ret == 0
+    assert '<property name="a.name" value="&lt;value&gt;"' in (pytester.path / "j.xml").read_text()
