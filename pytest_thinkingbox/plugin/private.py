@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
-from _pytest.junitxml import xml_key
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 
@@ -32,6 +31,8 @@ def hide_failure_text(report: pytest.TestReport) -> None:
 
 def add_junit_properties(config: pytest.Config, properties: Mapping[str, str]) -> None:
     """Properties of the suite in the file that --junitxml asks for; until pytest writes it, in pytest_sessionfinish."""
+    from _pytest.junitxml import xml_key  # it brings an XML library along
+
     xml = config.stash.get(xml_key, None)
     if xml is not None:
         for name, value in properties.items():
