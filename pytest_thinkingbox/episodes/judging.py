@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import sha256
 
-from pytest_thinkingbox.errors import JudgeBroke
+from pytest_thinkingbox.errors import ConfigurationError, JudgeBroke
 from pytest_thinkingbox.state.rulings import Ruling
 
 Ask = Callable[[str, str], Ruling]
@@ -22,7 +22,7 @@ class Judge:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self.rulings: list[Ruling] = []
-        self.broken: JudgeBroke | None = None
+        self.broken: JudgeBroke | ConfigurationError | None = None
 
     def __repr__(self) -> str:
         return "judge"
@@ -30,8 +30,8 @@ class Judge:
     def yes(self, question: str, *, about: str) -> bool:
         """Whether the answer is yes. The judge is told these two texts and nothing else.
 
-        Waits for the answer; in an `async def` checker, too. Raises JudgeBroke when there is none: an empty answer is
-        no "no".
+        Waits for the answer; in an `async def` checker, too. Raises JudgeBroke when there is none - an empty answer is
+        no "no" - and ConfigurationError when the judge was never there.
         """
         for name, value in (("question", question), ("about", about)):
             if not isinstance(value, str):
@@ -40,7 +40,7 @@ class Judge:
             raise TypeError(f"judge.yes: question={question!r} must be a question that yes or no answers")
         try:
             ruling = self._ask(question, about)
-        except JudgeBroke as error:
+        except (JudgeBroke, ConfigurationError) as error:
             self.broken = self.broken or error
             raise
         self.rulings.append(ruling)

@@ -260,6 +260,8 @@ class Runner:
             return invalid("checker", str(decisive))
         judge = run.attempt.judge
         if judge.broken is not None:  # also where the checker caught it, and made a "no" of it
+            if isinstance(judge.broken, ConfigurationError):
+                self._stop_campaign(judge.broken)
             return invalid("judge", str(judge.broken))
         explanation = "\n".join(run.explanation)
         verdict = judge_checker(

@@ -223,6 +223,22 @@ def test_t20_a_judge_that_was_never_there_stops_the_campaign(suite, run):
     assert outcome.outcomes() == []
 
 
+def test_t20_a_judge_that_was_never_there_stops_the_campaign_also_where_the_checker_hides_it(suite, run):
+    suite("""
+    @shop.task("Hello.", solution=[call.say("Hello.")], no_change=True)
+    def test_hello(attempt, changes, judge):
+        assert changes == []
+        try:
+            assert not judge.yes("Is it rude?", about=attempt.response)
+        except Exception:
+            pass
+    """)
+    with StubEndpoint([fails(404)]) as stub:
+        outcome = run(*judged(stub, "--tb-attempts=8"))
+    assert outcome.status == 4
+    assert outcome.outcomes() == ["judge"]
+
+
 def test_a_wrong_question_is_the_checkers_mistake(suite, run):
     suite("""
     @shop.task("Hello.", solution=[call.say("Hello.")], no_change=True)
