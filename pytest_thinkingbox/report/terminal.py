@@ -15,6 +15,7 @@ from pytest_thinkingbox.report.text import escape, pad, shorten_all, wrap
 from pytest_thinkingbox.report.tokens import token_texts
 from pytest_thinkingbox.report.words import (
     FEWEST,
+    asked_for,
     passed_every_attempt,
     plural,
     share,
@@ -91,12 +92,9 @@ class _Page:
 
 def _campaign(page: _Page, info: CampaignInfo, tasks: Sequence[TaskCounts]) -> None:
     model = f", model {escape(info.model)}" if info.model else ""
-    attempts = sorted({task.requested for task in tasks})
-    each = "-".join(str(one) for one in dict.fromkeys((attempts[0], attempts[-1]))) if attempts else "0"
     page.entry(
         "campaign",
-        f"{escape(info.campaign)}, agent {escape(info.agent)}{model}, "
-        f"{plural(len(tasks), 'task')} x {each} {'attempt' if each == '1' else 'attempts'}",
+        f"{escape(info.campaign)}, agent {escape(info.agent)}{model}, {asked_for(tasks)}",
     )
 
 

@@ -28,6 +28,13 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def asked_for(tasks: Sequence[TaskCounts]) -> str:
+    """How many tasks and attempts a campaign was to run."""
+    attempts = sorted({task.requested for task in tasks}) or [0]
+    each = "-".join(str(one) for one in dict.fromkeys((attempts[0], attempts[-1])))
+    return f"{plural(len(tasks), 'task')} x {each} {'attempt' if each == '1' else 'attempts'}"
+
+
 def valid(total: Pooled) -> str:
     """The denominator of pooled counts: how many of the requested attempts are valid, and what became of the rest."""
     text = f"{total.valid:,} of {total.requested:,} valid"

@@ -17,7 +17,7 @@ from pytest_thinkingbox.report.html import curve, overview
 from pytest_thinkingbox.report.html.packing import Details, Packed
 from pytest_thinkingbox.report.text import escape
 from pytest_thinkingbox.report.tokens import token_texts
-from pytest_thinkingbox.report.words import FEWEST, plural
+from pytest_thinkingbox.report.words import FEWEST, asked_for
 from pytest_thinkingbox.stats.cost import cost_of, models_of, stored_prices
 from pytest_thinkingbox.stats.gates import Gate
 from pytest_thinkingbox.stats.suite import reliable
@@ -149,13 +149,10 @@ def _hash(source: str) -> str:
 
 
 def _about(info: CampaignInfo, verdict: Verdict) -> Iterator[tuple[str, str]]:
-    tasks = (*verdict.tasks, *verdict.xfail_tasks)
-    attempts = sorted({task.requested for task in tasks})
-    each = "-".join(str(one) for one in dict.fromkeys((attempts[0], attempts[-1]))) if attempts else "0"
     yield "agent", info.agent
     if info.model:
         yield "model", info.model
-    yield "asked for", f"{plural(len(tasks), 'task')} x {each} attempts"
+    yield "asked for", asked_for((*verdict.tasks, *verdict.xfail_tasks))
     yield "started", info.created
     if info.finished:
         yield "ended", info.finished
