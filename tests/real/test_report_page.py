@@ -279,6 +279,15 @@ def test_search_filter_and_order_say_how_many_tasks_they_leave(visit: Callable[.
     assert shown(page)[0] == "test_refund"
 
 
+def test_a_cause_leads_to_its_tasks(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.locator(".causes tr", has_text="503 from the endpoint").locator("a").click()
+    assert shown(page) == ["test_refund", "test_down"]
+    assert page.evaluate("document.activeElement.id") == "tasks"
+    page.locator("#cause").select_option("")
+    assert len(shown(page)) == 5
+
+
 def test_all_can_be_done_by_keys(visit: Callable[..., Any]) -> None:
     page = visit()
     keys = page.keyboard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -57,7 +57,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskLine:
-    """One row of the table of tasks; `at` is its place among all tasks, `percent` its rate from 0 to 100."""
+    """One row of the table of tasks; `at` is its place among all tasks, `percent` its rate from 0 to 100.
+
+    `causes` are the places of its reasons among those of the campaign.
+    """
 
     at: int
     name: str
@@ -69,6 +72,7 @@ class TaskLine:
     notes: tuple[str, ...]
     reasons: tuple[Reason, ...]
     more: int
+    causes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +151,16 @@ def _cost_notes(cost: Cost) -> tuple[str, ...]:
     )
 
 
-def groups_of(*, tasks: Sequence[TaskCounts], rows: Sequence[AttemptRow], first: int = 0) -> list[TaskGroup]:
-    """Tasks by file, numbered from `first`."""
+def groups_of(
+    *, tasks: Sequence[TaskCounts], rows: Sequence[AttemptRow], causes: Sequence[Reason], first: int = 0
+) -> list[TaskGroup]:
+    """Tasks by file, numbered from `first`; `causes` are the most frequent reasons of the campaign."""
+    places: dict[tuple[str, str], int] = {(one.outcome, one.text): at for at, one in enumerate(causes)}
     of_task: dict[str, list[AttemptRow]] = {}
     for row in rows:
         of_task.setdefault(row.task, []).append(row)
     lines = [
-        (_file(task.task), _line(at, task, of_task.get(task.task, [])))
+        (_file(task.task), _line(at, task, of_task.get(task.task, []), places))
         for at, task in enumerate(tasks, first)
     ]
     return [
@@ -167,7 +174,9 @@ def _file(task: str) -> str:
     return escape(file) if separator else ""
 
 
-def _line(at: int, task: TaskCounts, rows: Sequence[AttemptRow]) -> TaskLine:
+def _line(
+    at: int, task: TaskCounts, rows: Sequence[AttemptRow], places: Mapping[tuple[str, str], int]
+) -> TaskLine:
     states = {row.attempt: _STATES[row.outcome] for row in rows}
     last = max(states, default=0)
     reasons = _reasons(rows)
@@ -189,6 +198,7 @@ def _line(at: int, task: TaskCounts, rows: Sequence[AttemptRow]) -> TaskLine:
         notes=tuple(notes),
         reasons=reasons[:_REASONS],
         more=sum(one.number for one in reasons[_REASONS:]),
+        causes=tuple(places[key] for one in reasons if (key := (one.outcome, one.text)) in places),
     )
 
 

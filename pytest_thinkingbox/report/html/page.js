@@ -355,12 +355,13 @@
 
   function filter() {
     const terms = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const outcome = $("outcome").value, tag = $("tag")?.value || "";
+    const outcome = $("outcome").value, tag = $("tag")?.value || "", cause = $("cause")?.value || "";
     let shown = 0;
     for (const row of counted) {
       row.hidden = !(terms.every((term) => haystack.get(row).includes(term))
         && (!outcome || row.dataset.is.split(" ").includes(outcome))
-        && (!tag || row.dataset.tags.split(" ").includes(tag)));
+        && (!tag || row.dataset.tags.split(" ").includes(tag))
+        && (!cause || (row.dataset.causes || "").split(" ").includes(cause)));
       shown += !row.hidden;
     }
     for (const body of bodies) {
@@ -369,6 +370,11 @@
     }
     $("shown").textContent = `filter shows ${shown} of ${count(counted.length, "task")}`;
     $("nothing").hidden = shown > 0 || !counted.length;
+  }
+
+  function clear() {
+    search.value = "";
+    for (const id of ["outcome", "tag", "cause"]) if ($(id)) $(id).value = "";
   }
 
   function order() {
@@ -387,11 +393,14 @@
   if (table) {
     document.querySelector(".tools").hidden = false;
     search.addEventListener("input", filter);
-    for (const id of ["outcome", "tag"]) $(id)?.addEventListener("change", filter);
+    for (const id of ["outcome", "tag", "cause"]) $(id)?.addEventListener("change", filter);
+    for (const link of document.querySelectorAll(".those")) {
+      link.href = "#tasks";
+      link.addEventListener("click", () => { clear(); $("cause").value = link.dataset.cause; filter(); });
+    }
     $("order").addEventListener("change", order);
     $("reset").addEventListener("click", () => {
-      search.value = "";
-      for (const id of ["outcome", "tag"]) if ($(id)) $(id).value = "";
+      clear();
       filter();
       search.focus();
     });

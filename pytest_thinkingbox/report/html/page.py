@@ -119,8 +119,10 @@ def _head(rows: Sequence[AttemptRow], info: CampaignInfo, verdict: Verdict, scri
         "tags": tags,
         "tag_numbers": {tag: at for at, tag in enumerate(every_tag)},
         "fewest": FEWEST,
-        "groups": overview.groups_of(tasks=verdict.tasks, rows=rows),
-        "xfail_groups": overview.groups_of(tasks=verdict.xfail_tasks, rows=rows, first=len(verdict.tasks)),
+        "groups": overview.groups_of(tasks=verdict.tasks, rows=rows, causes=causes),
+        "xfail_groups": overview.groups_of(
+            tasks=verdict.xfail_tasks, rows=rows, causes=(), first=len(verdict.tasks)
+        ),
     }
 
 
