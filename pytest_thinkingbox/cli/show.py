@@ -26,6 +26,7 @@ def run(options: argparse.Namespace) -> list[str]:
     from pytest_thinkingbox.report.show import show_lines
 
     folder = CampaignFolder.open(find_campaign(options.folder))
-    return show_lines(
-        tries=folder.find_attempt(options.attempt), width=width(), color=has_color(options.color)
-    )
+    tries = folder.find_attempt(options.attempt)
+    lines = show_lines(tries=tries, width=width(), color=has_color(options.color))
+    database = folder.kept_database(tries[0].task, tries[0].attempt)
+    return lines if database is None else [*lines, f"  database: {database}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_thinkingbox.episodes.judging import Judge, nobody
@@ -113,6 +114,11 @@ def earned_credit(attempt: Attempt) -> float:
 def unaccounted(attempt: Attempt) -> str:
     """What changed and was not accounted for, in words; "" when nothing."""
     return explain_unaccounted(attempt.changes, attempt.outbox)
+
+
+def keep_database(attempt: Attempt, path: Path) -> Path:
+    """Save its final state; what was written."""
+    return attempt._lease.keep(path)
 
 
 def close(attempt: Attempt) -> None:

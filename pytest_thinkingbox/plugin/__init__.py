@@ -14,6 +14,7 @@ from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
+from pytest_thinkingbox.plugin.sharding import Sharding
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers, worker_input
 
@@ -58,6 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     options = resolve(config)
     config.stash[options_key] = options
     config.pluginmanager.register(Collection(), "thinkingbox-collection")
+    if options.shard is not None:
+        config.pluginmanager.register(Sharding(options.shard), "thinkingbox-sharding")
     if options.continued is not None:
         config.pluginmanager.register(Selection(options), "thinkingbox-selection")
     if options.agent is not None:

@@ -143,8 +143,7 @@ class Campaign:
         from pytest_thinkingbox.records.model import AttemptRow, attempt_name
         from pytest_thinkingbox.records.shards import planned_of
         from pytest_thinkingbox.records.store import CampaignFolder
-        from pytest_thinkingbox.report.reading import gate_options
-        from pytest_thinkingbox.stats.verdict import decide
+        from pytest_thinkingbox.report.reading import gate_options, verdict_of
 
         folder = CampaignFolder.open(self.folder)
         info = folder.read_info()
@@ -188,7 +187,8 @@ class Campaign:
         )
         folder.write_info(info)
         options = self._options
-        verdict = decide(
+        verdict = verdict_of(
+            info=info,
             rows=rows,
             requested=dict(requested),
             gates=gate_options(
@@ -275,6 +275,8 @@ class Campaign:
             color=writer.hasmarkup,
         ):
             terminalreporter.write_line(line)
+        if info.shard is not None:
+            terminalreporter.write_line(f"shard     {info.shard}; thinkingbox merge judges the gates")
         if self._options.continued is not None:
             graded = len(self._regraded)
             played = self._played - graded

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_thinkingbox.episodes.attempt import Attempt, keep_database
 from pytest_thinkingbox.episodes.outcomes import Verdict, invalid
 from pytest_thinkingbox.plugin.again import graded_again
 from pytest_thinkingbox.plugin.campaign import NODE, ROW
@@ -15,6 +16,7 @@ from pytest_thinkingbox.records.model import AttemptRecord
 from pytest_thinkingbox.state.rulings import Ruling
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.plugin.collect import Plan
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.plugin.runner import Run
     from pytest_thinkingbox.records.store import CampaignFolder
@@ -61,6 +63,24 @@ class Keeper:
             self._folder.append(record)
             records.append(record)
         report.__dict__[ROW] = records[-1].row(earlier=records[:-1]).to_json()
+
+    def keep_database(
+        self, plan: Plan, attempt: Attempt, verdict: Verdict, report: pytest.TestReport
+    ) -> None:
+        """Save the final state where --tb-keep asks for it."""
+        keep = self._options.keep
+        if keep == "none" or (keep == "failed" and verdict.outcome == "passed"):
+            return
+        path = self._folder.database_path(plan.task_id, plan.attempt)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            kept = keep_database(attempt, path)
+        except Exception as error:  # noqa: BLE001 - no verdict is lost because a disk is full
+            report.sections.append(
+                ("thinkingbox", f"the database was not kept: {type(error).__name__}: {error}")
+            )
+        else:
+            report.sections.append(("thinkingbox", f"database: {kept}"))
 
     def _grade_again(
         self,

@@ -15,12 +15,15 @@ import pytest
 
 from pytest_thinkingbox.plugin.continuing import Continued, adopt, check_same
 from pytest_thinkingbox.plugin.continuing import add_options as add_continuing_options
+from pytest_thinkingbox.plugin.sharding import add_option as add_shard_option
+from pytest_thinkingbox.plugin.sharding import shard_of
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.declare.faults import Fault
     from pytest_thinkingbox.declare.user import Player
     from pytest_thinkingbox.proof.model import Plan
     from pytest_thinkingbox.records.model import Purpose
+    from pytest_thinkingbox.records.shards import Shard
     from pytest_thinkingbox.stats.prices import Prices
 
 
@@ -46,6 +49,8 @@ class Options:
     directory: Path
     seed: int
     purpose: Purpose
+    keep: str
+    shard: Shard | None
     audit: bool
     min_pass_rate: float | None
     min_reliable: float | None
@@ -113,10 +118,13 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _purpose(text: str) -> str:
-    if text not in ("probe", "validation", "evaluation"):
-        raise ValueError
-    return text
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError
+        return text
+
+    return parse
 
 
 def _temperature(text: str) -> float:
@@ -124,12 +132,6 @@ def _temperature(text: str) -> float:
     if not 0 <= value < float("inf"):
         raise ValueError
     return value
-
-
-def _api(text: str) -> str:
-    if text not in ("chat", "responses"):
-        raise ValueError
-    return text
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -165,7 +167,8 @@ _SETTINGS = (
              help="The endpoint (default: OPENAI_BASE_URL, else https://api.openai.com/v1; for anthropic "
                   "ANTHROPIC_BASE_URL, else https://api.anthropic.com). The key comes from OPENAI_API_KEY or "
                   "ANTHROPIC_API_KEY."),
-    _Setting(name="api", parse=_api, expected="chat or responses", default="chat", metavar="API",
+    _Setting(name="api", parse=_one_of("chat", "responses"), expected="chat or responses", default="chat",
+             metavar="API",
              help="How the openai agent speaks to its endpoint: chat (chat completions, the default) or responses "
                   "(the Responses API)."),
     _Setting(name="temperature", parse=_temperature, expected="a number from 0", default=None, metavar="T",
@@ -200,13 +203,16 @@ _SETTINGS = (
              help="Where records are written, a folder for each campaign (default: .thinkingbox)."),
     _Setting(name="seed", parse=_whole(0), expected="a whole number from 0", default=0, metavar="N",
              help="Seed of everything random; attempts of one task differ all the same (default: 0)."),
-    _Setting(name="purpose", parse=_purpose, expected="probe, validation or evaluation", default="evaluation",
-             metavar="PURPOSE",
+    _Setting(name="purpose", parse=_one_of("probe", "validation", "evaluation"),
+             expected="probe, validation or evaluation", default="evaluation", metavar="PURPOSE",
              help="What the campaign is for: evaluation (default), validation, or probe: those of a probe are no "
                   "baseline."),
     _Setting(name="faults", parse=str, expected="faults", default=None, metavar="FAULTS",
              help="Faults of every task, such as 'confirm_*:after_commit=timeout,rate=0.2;send_mail:before=error': the "
                   "call fails before it is made, or it commits and its answer is lost."),
+    _Setting(name="keep", parse=_one_of("failed", "all", "none"), expected="failed, all or none", default="none",
+             metavar="WHICH",
+             help="Keep the databases of attempts that failed, of all of them, or of none (default)."),
     _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
              help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
                   "are figures; without one, any failed attempt fails the run."),
@@ -261,6 +267,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="With --tb-prove: exit 0 if at least this share of the mutants fails (default: 1.0).",
     )
     add_continuing_options(group)
+    add_shard_option(group)
     group.addoption("--tb-proof-plan", dest="tb_proof_plan", default=None, help=argparse.SUPPRESS)
 
 
@@ -290,6 +297,8 @@ def resolve(config: pytest.Config) -> Options:
         directory=config.rootpath / values["dir"],
         seed=values["seed"],
         purpose=values["purpose"],
+        keep=values["keep"],
+        shard=shard_of(config),
         audit=bool(config.getini("tb_audit") if audit is None else audit),
         min_pass_rate=values["min_pass_rate"],
         min_reliable=values["min_reliable"],
@@ -374,7 +383,7 @@ def _value(config: pytest.Config, setting: _Setting) -> Any:
 
 def _check_together(config: pytest.Config, options: Options) -> None:
     if options.agent is None:
-        for name in ("attempts", "min_pass_rate", "min_reliable", "baseline", "resume"):
+        for name in ("attempts", "min_pass_rate", "min_reliable", "baseline", "resume", "shard"):
             if config.getoption(f"tb_{name}") is not None:
                 raise pytest.UsageError(
                     f"--tb-{name.replace('_', '-')} asks for a campaign, but nobody is to act: name a model with "

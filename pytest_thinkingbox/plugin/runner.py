@@ -369,6 +369,8 @@ class Runner:
         rulings = () if run.attempt is None else tuple(run.attempt.judge.rulings)
         credit = None if run.attempt is None else attempts.earned_credit(run.attempt) or None
         if run.attempt is not None:
+            if run.verdict is not None:
+                self._keeper.keep_database(run.plan, run.attempt, run.verdict, report)
             attempts.close(run.attempt)
             run.attempt = None
         if run.verdict is not None:

@@ -229,6 +229,7 @@ def described(name: str, options: Options) -> CampaignInfo:
         model=options.model,
         seed=options.seed,
         purpose=options.purpose,
+        shard=None if options.shard is None else str(options.shard),
         min_pass_rate=options.min_pass_rate,
         options={
             "attempts": options.attempts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from zlib import crc32
@@ -30,6 +31,11 @@ class Shard:
         """The attempts of a task go round the shards, whatever other tasks there are and in which order."""
         offset = crc32(task.encode("utf-8", "surrogatepass"))
         return (offset + attempt) % self.of == self.number - 1
+
+
+def requested_of(tasks: Mapping[str, int], shard: str | None) -> dict[str, int]:
+    """How many attempts of each task a campaign, or this shard of it, is to play."""
+    return dict(Counter(task for task, _ in planned_of(tasks, shard)))
 
 
 def planned_of(tasks: Mapping[str, int], shard: str | None) -> list[tuple[str, int]]:

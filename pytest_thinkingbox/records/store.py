@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 
@@ -70,6 +71,16 @@ class CampaignFolder:
         if not folder.info_path.is_file():
             raise BrokenRecords(f"{path}: no campaign here (campaign.json is missing)")
         return folder
+
+    def database_path(self, task: str, attempt: int) -> Path:
+        """Where the database of an attempt is kept, without the suffix that its backend chooses."""
+        name = f"{sha256(task.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}-try{attempt}"
+        return self.path / "databases" / name
+
+    def kept_database(self, task: str, attempt: int) -> Path | None:
+        """The database that was kept of an attempt."""
+        path = self.database_path(task, attempt)
+        return next(iter(path.parent.glob(f"{path.name}.*")), None)
 
     def write_info(self, info: CampaignInfo) -> None:
         """Replace `campaign.json`, whole or not at all."""

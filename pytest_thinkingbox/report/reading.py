@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.records.model import AttemptRow, CampaignInfo
+from pytest_thinkingbox.records.shards import requested_of
 from pytest_thinkingbox.records.store import CampaignFolder, find_campaign
 from pytest_thinkingbox.stats.campaign import Side, make_side, mismatches, side_of
 from pytest_thinkingbox.stats.gates import Baseline, GateOptions
@@ -72,11 +74,35 @@ def refused_before(info: CampaignInfo, *, baseline: Path) -> tuple[str, ...]:
     return refusals_of(base=sides[0], new=sides[1])
 
 
+def verdict_of(
+    *,
+    info: CampaignInfo,
+    rows: Sequence[AttemptRow],
+    requested: Mapping[str, int],
+    gates: GateOptions,
+    ordinary_failures: int,
+    partial: bool,
+) -> Verdict:
+    """The verdict; for a shard without the gates, which ask about the whole campaign."""
+    if info.shard is not None:  # failed attempts of tasks under a gate are figures all the same
+        gates = GateOptions(min_pass_rate=0.0 if gates.any else None)
+        rows = [row if row.min_pass_rate is None else replace(row, min_pass_rate=0.0) for row in rows]
+    verdict = decide(
+        rows=rows,
+        requested=requested,
+        gates=gates,
+        ordinary_failures=ordinary_failures,
+        partial=partial,
+    )
+    return verdict if info.shard is None else replace(verdict, gates=())
+
+
 def stored_verdict(*, info: CampaignInfo, rows: Sequence[AttemptRow], path: Path) -> Verdict:
     """The verdict of the campaign in `path`, from its records alone: of other tests nothing is stored."""
-    return decide(
+    return verdict_of(
+        info=info,
         rows=rows,
-        requested=info.tasks,
+        requested=requested_of(info.tasks, info.shard),
         gates=stored_gates(info, path=path),
         ordinary_failures=0,
         partial=info.partial is not None,

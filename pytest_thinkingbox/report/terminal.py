@@ -68,7 +68,7 @@ def summary_lines(
     _cost(page, rows, info, verdict)
     if folder is not None:
         page.entry("records", escape(str(folder)))
-    _verdict(page, verdict)
+    _verdict(page, verdict, info.partial)
     return page.lines
 
 
@@ -204,7 +204,7 @@ def _cost(page: _Page, rows: Sequence[AttemptRow], info: CampaignInfo, verdict: 
         label = ""
 
 
-def _verdict(page: _Page, verdict: Verdict) -> None:
+def _verdict(page: _Page, verdict: Verdict, partial: str | None) -> None:
     colors = {"holds": page.paint.green, "fails": page.paint.red}
     for gate in verdict.gates:
         color = colors.get(gate.status, page.paint.yellow)
@@ -213,11 +213,13 @@ def _verdict(page: _Page, verdict: Verdict) -> None:
         page.lines += [" " * _LABEL + color(line) for line in lines[1:]]
     if verdict.partial:
         page.entry("partial", "not every attempt was run; figures cover those that were")
+        if partial is not None:
+            page.entry("", escape(partial))
     gate_lines = {gate.line for gate in verdict.gates}
     for reason in verdict.reasons:
         if reason not in gate_lines:
             page.entry(f"exit {verdict.exit_status}", escape(reason))
-    if not verdict.gates and any(task.failed for task in verdict.tasks):
+    if verdict.exit_status and not verdict.gates and any(task.failed for task in verdict.tasks):
         page.entry("", "with a gate, failed attempts are figures instead of a red run; paste:")
         page.lines.append(f"pytest --tb-min-pass-rate={_suggested(verdict.tasks):g}")
 

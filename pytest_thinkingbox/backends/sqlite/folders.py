@@ -10,6 +10,7 @@ from pathlib import Path
 
 _PREFIX = "thinkingbox-sqlite-"
 _LOCK = "owner.lock"
+MEMORY = Path("/dev/shm")
 
 
 class OwnedFolder:
@@ -28,8 +29,14 @@ class OwnedFolder:
             self._lock = None
 
 
-def sweep(parent: Path) -> None:
-    """Remove folders whose owner has died."""
+def sweep_all() -> list[Path]:
+    """Remove them wherever an attempt's file may lie. What went."""
+    return [gone for parent in {Path(tempfile.gettempdir()), MEMORY} for gone in sweep(parent)]
+
+
+def sweep(parent: Path) -> list[Path]:
+    """Remove folders whose owner has died. What went."""
+    gone = []
     for folder in parent.glob(f"{_PREFIX}*"):
         try:
             lock = _lock(folder / _LOCK, create=False)
@@ -38,6 +45,8 @@ def sweep(parent: Path) -> None:
         if lock is not None:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
+            gone.append(folder)
+    return gone
 
 
 def _lock(path: Path, *, create: bool) -> int | None:

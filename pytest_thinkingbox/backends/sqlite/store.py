@@ -13,13 +13,12 @@ import time
 from pathlib import Path
 
 from pytest_thinkingbox.backends.sqlite.files import clone_content, open_file
-from pytest_thinkingbox.backends.sqlite.folders import OwnedFolder
+from pytest_thinkingbox.backends.sqlite.folders import MEMORY, OwnedFolder
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile, CopiedFile, OverlayBase, OverlayFile
 
 _OVERLAY_FROM = 16_000_000  # bytes; below, a copy and comparing it take less than about 10 ms
 _SHARE = 4  # of what is free, this part is used
 _PATIENCE = 5.0  # seconds to wait for another attempt's space, before the budget is exceeded
-_MEMORY = Path("/dev/shm")
 _log = logging.getLogger("pytest_thinkingbox.sqlite")
 
 
@@ -44,8 +43,8 @@ class Store:
         self.folder = self._owned[0].path
         self._disk = Area(self.folder, shutil.disk_usage(self.folder).free // _SHARE)
         self._memory: Area | None = None
-        if fast and sys.platform == "linux" and os.access(_MEMORY, os.W_OK | os.X_OK):
-            self._owned.append(OwnedFolder(_MEMORY, label))
+        if fast and sys.platform == "linux" and os.access(MEMORY, os.W_OK | os.X_OK):
+            self._owned.append(OwnedFolder(MEMORY, label))
             self._memory = Area(self._owned[1].path, _free_memory() // _SHARE)
         self._numbers = itertools.count(1)
         self._changed = threading.Condition()
@@ -189,7 +188,7 @@ class Store:
 
 def _free_memory() -> int:
     """Bytes that this process may still fill: of the memory file system, the machine, and its control group."""
-    free = [shutil.disk_usage(_MEMORY).free]
+    free = [shutil.disk_usage(MEMORY).free]
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             free.append(int(line.split()[1]) * 1024)
