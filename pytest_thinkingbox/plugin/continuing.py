@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,24 +24,6 @@ if TYPE_CHECKING:
 REFUSED = "refused"
 """The file in which a worker says why a campaign cannot go on."""
 _NAMED = 5  # tasks in a refusal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continued:
-    """The campaign that goes on. What its file held after `size` bytes is news of this run."""
-
-    folder: Path
-    size: int
-    regrade: bool
-    rerun_changed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What is left to do of an attempt: grade `stored` again, or play it after `played` earlier tries."""
-
-    played: int
-    stored: Stored | None = None
 
 
 def add_options(group: pytest.OptionGroup) -> None:
@@ -80,6 +62,7 @@ def adopt(config: pytest.Config, options: Options) -> Options:
         raise pytest.UsageError("--tb-resume plays and --tb-regrade does not: name one of them")
     if resumed is None and regraded is None:
         return options
+    from pytest_thinkingbox.plugin.work import Continued
     from pytest_thinkingbox.records.schema import BrokenRecords
 
     option = "--tb-resume" if regraded is None else "--tb-regrade"
@@ -175,6 +158,7 @@ class Selection:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         from pytest_thinkingbox.errors import ConfigurationError
+        from pytest_thinkingbox.plugin.work import Work
         from pytest_thinkingbox.records.resume import stored_attempts
         from pytest_thinkingbox.records.store import CampaignFolder
 

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_thinkingbox.plugin.continuing import Continued, adopt, check_same
 from pytest_thinkingbox.plugin.continuing import add_options as add_continuing_options
+from pytest_thinkingbox.plugin.continuing import adopt, check_same
 from pytest_thinkingbox.plugin.sharding import add_option as add_shard_option
 from pytest_thinkingbox.plugin.sharding import shard_of
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.declare.faults import Fault
     from pytest_thinkingbox.declare.user import Player
+    from pytest_thinkingbox.plugin.work import Continued
     from pytest_thinkingbox.proof.model import Plan
     from pytest_thinkingbox.records.model import Purpose
     from pytest_thinkingbox.records.shards import Shard

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Backend
     from pytest_thinkingbox.backends.server.plan import ServerPlan
     from pytest_thinkingbox.plugin.collect import Plan
-    from pytest_thinkingbox.plugin.continuing import Work
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.plugin.runner import Run, Runner
+    from pytest_thinkingbox.plugin.work import Work
 
 options_key: pytest.StashKey[Options] = pytest.StashKey()
 campaign_key: pytest.StashKey[str] = pytest.StashKey()
