@@ -17,8 +17,8 @@ def add_option(group: pytest.OptionGroup) -> None:
         "--tb-shard",
         dest="tb_shard",
         default=None,
-        metavar="I/N",
-        help="Play part I of N of the attempts, to be put together by `thinkingbox merge`, which judges the gates. "
+        metavar="PART",
+        help="For example 3/8: play part 3 of 8 of the attempts, to be put together by `thinkingbox merge`, which judges the gates. "
         "Ordinary tests run in part 1.",
     )
 
