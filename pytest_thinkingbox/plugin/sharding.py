@@ -18,7 +18,7 @@ def add_option(group: pytest.OptionGroup) -> None:
         dest="tb_shard",
         default=None,
         metavar="PART",
-        help="For example 3/8: play part 3 of 8 of the attempts, to be put together by `thinkingbox merge`, which judges the gates. "
+        help="For example 3/8: play part 3 of 8 of the attempts. `thinkingbox merge` puts them together. "
         "Ordinary tests run in part 1.",
     )
 
