@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.stats.prices import Prices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(
+    frozen=True, slots=True, kw_only=True, eq=False, repr=False
+)  # each generated method costs at import
 class Options:
     """What the command line, the ini file and the environment say, checked. `agent` is None when nobody is to act."""
 
@@ -145,7 +147,7 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Setting:
     name: str
     parse: Callable[[str], Any]
