@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_thinkingbox.tokens.reading import BrokenCall, Reading, WrittenCall, read
+from tests.tokens.corpus import BODIES, BROKEN, FRAMES, SCHEMAS
+
+
+def test_the_corpus_has_two_hundred_generations():
+    assert len(BODIES) * len(FRAMES) == 200
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body[0])
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame[0])
+def test_a_generation_has_its_right_reading(frame, body):
+    _, before, after, reasoning, thinking, finished = frame
+    _, text, content, calls = body
+    read_as = read(before + text + after, SCHEMAS, finished=finished, thinking=thinking)
+    expected = list(calls) if finished else [*calls, BROKEN]
+    assert (read_as.reasoning, read_as.content, read_as.finished) == (reasoning, content, finished)
+    assert [
+        BROKEN if isinstance(one, BrokenCall) else (one.name, one.arguments) for one in read_as.calls
+    ] == expected
+
+
+def test_reasoning_that_never_ends_holds_no_calls():
+    text = '<think>Maybe <tool_call>{"name": "ping"}</tool_call>'
+    assert read(text, SCHEMAS, finished=False) == Reading(
+        reasoning='Maybe <tool_call>{"name": "ping"}</tool_call>', finished=False
+    )
+
+
+def test_the_end_of_the_message_closes_a_whole_call():
+    assert read('<tool_call>\n{"name": "ping"}', SCHEMAS).calls == (WrittenCall("ping", {}),)
+
+
+def test_what_was_cut_off_is_no_call():
+    [call] = read('<tool_call>\n{"name": "ping"}', SCHEMAS, finished=False).calls
+    assert call == BrokenCall('{"name": "ping"}', "it is cut off")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("<tool_call>{\"name\"}</tool_call>", "it is no JSON: Expecting ':' delimiter (character 7)"),
+        ("<tool_call>7</tool_call>", "it is no JSON object"),
+        ('<tool_call>{"name": " "}</tool_call>', 'it has no "name"'),
+        ('<tool_call>{"name": "a", "arguments": "x"}</tool_call>', 'its "arguments" are no JSON object'),
+        ("<tool_call><function=a</tool_call>", "the name of its function never ends"),
+        ("<tool_call><function=a><parameter=b>1</function></tool_call>", "its parameter 'b' never ends"),
+        ("<tool_call><function=a>", "its function never ends"),
+    ],
+)  # fmt: skip
+def test_a_broken_call_says_why(text, why):
+    [call] = read(text, SCHEMAS).calls
+    assert call.why == why
