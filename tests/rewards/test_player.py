@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
+from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.rewards import Suite, load_suite
+from pytest_thinkingbox.rewards.player import Player
+from tests.rewards.suites import write_suite
+from tests.tokens.tokenizer import END, ByteTokenizer
+
+CLOSE = '<tool_call>{"name": "set_status", "arguments": {"order_id": 1, "status": "closed"}}</tool_call>'
+
+
+class Closes:
+    """Closes order 1 and says so, unless the seed is 13: then its endpoint is down."""
+
+    async def generate(self, ids, *, seed, most):
+        said = ByteTokenizer().decode(ids)
+        return Generation(ByteTokenizer().encode(f"Closed.{END}" if "done" in said else CLOSE + END))
+
+    async def aclose(self):
+        """Nothing is held."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_suite(tmp_path_factory.mktemp("suite"))
+
+
+@pytest.fixture(scope="module")
+def suite(folder) -> Suite:
+    with load_suite(cwd=folder, seconds=20) as loaded:
+        yield loaded
+
+
+def test_a_played_episode_is_graded_by_the_test_function(folder, suite):
+    traces = {}
+    agent = TokensAgent(
+        Closes(),
+        ByteTokenizer(),
+        longest=10_000,
+        answer=1000,
+        keep=lambda request, trace: traces.update({(request.task_id, request.attempt): trace}),
+    )
+    player = Player([], agent, name="t", concurrency=4, cwd=folder)
+    try:
+        assert player.tasks == list(suite.tasks)
+        tasks = ["test_shop.py::test_close", "test_shop.py::test_rows", "test_shop.py::test_each[2]"]
+        episodes = [player.play(task, member=2, seed=5).result(timeout=30) for task in tasks]
+        assert [suite.reward(task, one) for task, one in zip(tasks, episodes, strict=True)] == [1.0, 1.0, 0.0]
+        assert [one.lease for one in episodes] == [None] * 3
+        assert ByteTokenizer().decode(traces[tasks[0], 2].completion).endswith(f"assistant\nClosed.{END}")
+    finally:
+        player.close()
+
+
+def test_a_suite_that_cannot_be_collected_says_why(tmp_path):
+    (tmp_path / "test_broken.py").write_text("import nothing_of_this_name\n", encoding="utf-8")
+    agent = TokensAgent(Closes(), ByteTokenizer(), longest=10, answer=10)
+    with pytest.raises(ConfigurationError, match="No module named 'nothing_of_this_name'"):
+        Player(["test_broken.py"], agent, name="t", concurrency=1, cwd=tmp_path)
