@@ -178,6 +178,6 @@ class ChatModel:
                 f"endpoint speaks the API {self._api.name!r}."
             )
         return (
-            "Change the model, its parameters (--tb-temperature, --tb-extra-body) or the tools' schemas so that the "
-            "endpoint accepts the request."
+            "Change the model, its parameters (--tb-temperature, --tb-extra-body) or the names or schemas of the "
+            "tools so that the endpoint accepts the request."
         )

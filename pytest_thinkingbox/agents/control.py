@@ -8,7 +8,6 @@ the attempt's time. Then the attempt is invalid. Else the time was the agent's o
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from pytest_thinkingbox.agents.chat import ChatModel
 from pytest_thinkingbox.episodes.model import Conversation, Usage
@@ -44,5 +43,4 @@ class Control:
     async def aclose(self) -> None:
         if self._asking is not None and not self._asking.done():
             self._asking.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait({self._asking})
+            await asyncio.wait({self._asking})

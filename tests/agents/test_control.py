@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -101,6 +102,28 @@ def test_an_answer_that_came_too_late_from_a_slow_provider_is_kept_and_its_token
         play.run(OpenAIAgent("m", base_url=stub.url))
     assert play.conversation.messages[-1] == {"role": "assistant", "content": "Done."}
     assert play.conversation.usage == {"agent": Usage(requests=1, input_tokens=100, output_tokens=10)}
+
+
+def test_an_attempt_that_is_cancelled_meanwhile_ends_with_its_control_request() -> None:
+    play = within(1.0)
+
+    async def go(stub: StubEndpoint) -> None:
+        agent = OpenAIAgent("m", base_url=stub.url)
+        async with agent.open(play.task, play.request) as session:
+            playing = asyncio.create_task(session.reply("Book a room."))
+            while len(stub.received) < 2:
+                await asyncio.sleep(0.01)
+            playing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(playing, 1)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        await agent.aclose()
+
+    def script(received: Received) -> Reply:
+        return Reply(ending="hang") if is_control(received) else says("Done.", latency=30)
+
+    with StubEndpoint(script) as stub:
+        asyncio.run(go(stub))
 
 
 def test_within_its_time_no_control_request_is_sent() -> None:
