@@ -343,9 +343,9 @@ def test_queueing_is_not_the_agents_time() -> None:
 
         return await asyncio.gather(*(one() for _ in range(24)))
 
-    with StubEndpoint(lambda _: says("hi", latency=0.2)) as stub:  # 8 places: the last ones wait 0.4 s
+    with StubEndpoint(lambda _: says("hi", latency=0.4)) as stub:  # 8 places: the last ones wait 0.8 s
         used = using(stub, play)
-    assert all(0.2 <= seconds < 0.4 for seconds in used)
+    assert all(0.4 <= seconds < 0.8 for seconds in used)
 
 
 def test_what_is_stored_is_json() -> None:
