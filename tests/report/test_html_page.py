@@ -108,6 +108,13 @@ def test_a_gate_says_which_way_it_went() -> None:
     assert "fails pass rate >= 0.9: 0.500 (1/2 passed, 2 of 2 valid)" in text
 
 
+def test_a_campaign_that_did_not_run_to_its_end_says_so() -> None:
+    stopped = Text(page_of(attempts("p-"), tasks={"t.py::test_one": 2}, partial="-x")).text
+    assert "Partial (-x): not every attempt was run; figures cover those that were." in stopped
+    killed = Text(page_of(attempts("p-"), tasks={"t.py::test_one": 2})).text
+    assert "ended not: it was killed, or still runs" in killed
+
+
 def test_xfail_tasks_stand_apart() -> None:
     records = [*attempts("p"), *attempts("f", task="t.py::test_two", xfail=True)]
     source = page_of(records, tasks={"t.py::test_one": 1, "t.py::test_two": 1})

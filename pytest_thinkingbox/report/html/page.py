@@ -106,8 +106,8 @@ def _head(rows: Sequence[AttemptRow], info: CampaignInfo, verdict: Verdict, scri
         "campaign": escape(info.campaign),
         "about": [(name, escape(text)) for name, text in _about(info, verdict)],
         "gates": [_gate(gate) for gate in verdict.gates],
-        "reasons": _reasons(verdict)[:_REASONS],
-        "more_reasons": max(len(_reasons(verdict)) - _REASONS, 0),
+        "reasons": _reasons(verdict, info)[:_REASONS],
+        "more_reasons": max(len(_reasons(verdict, info)) - _REASONS, 0),
         "figures": overview.figures_of(rows=rows, verdict=verdict, cost=cost),
         "ledgers": cost_texts(cost),
         "tokens": [escape(text) for text in token_texts(rows, agent=info.agent)],
@@ -158,6 +158,8 @@ def _about(info: CampaignInfo, verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "started", info.created
     if info.finished:
         yield "ended", info.finished
+    elif info.partial is None:
+        yield "ended", "not: it was killed, or still runs"
     yield "seed", str(info.seed)
     if info.purpose != "evaluation":
         yield "purpose", info.purpose
@@ -175,11 +177,12 @@ def _gate(gate: Gate) -> _Answer:
     return _Answer(kind=kind, mark=mark, status=gate.status, name=escape(gate.name), why=escape(gate.why))
 
 
-def _reasons(verdict: Verdict) -> list[_Answer]:
+def _reasons(verdict: Verdict, info: CampaignInfo) -> list[_Answer]:
     gates = {gate.line for gate in verdict.gates}
     answers = []
     if verdict.partial:
-        text = "Partial: not every attempt was run; figures cover those that were."
+        why = f" ({escape(info.partial)})" if info.partial else ""
+        text = f"Partial{why}: not every attempt was run; figures cover those that were."
         answers.append(_Answer(kind="open", mark="!", text=text))
     for reason in verdict.reasons:
         if reason not in gates:
