@@ -77,6 +77,9 @@ class PostgresBackend:
         self._engines = Engines(autocommit=False)
         self._read_only = ReadOnly()
         self._clones = Clones(self._server)
+        self._begin_places()
+
+    def _begin_places(self) -> None:
         # An attempt needs two connections at a time: its agent's, and that which reads what it left.
         room = (self._server.room - _KEPT_FREE) // self._processes
         self._places = threading.BoundedSemaphore(max(1, room // 2))

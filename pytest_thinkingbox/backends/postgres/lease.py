@@ -79,7 +79,7 @@ class PostgresLease:
         self._on_read = on_read
         self._on_release = on_release
         self._lock = threading.RLock()
-        self._gate = Gate()
+        self._gate = Gate(server.alive)
         self._judge: AdminConnection | None = None
         self._cut = False
         self._released = False

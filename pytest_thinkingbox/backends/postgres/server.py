@@ -20,6 +20,7 @@ Connection = psycopg.Connection[Any]
 
 _OLDEST = 140000  # pg_read_all_data, DROP DATABASE ... WITH (FORCE)
 _CONNECT_SECONDS = 10
+_PROBE_SECONDS = 5.0
 
 
 class PostgresServer:
@@ -35,6 +36,7 @@ class PostgresServer:
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._closed = False
+        self._probing = threading.Lock()
         try:
             self._keeper = self.connect()
         except psycopg.OperationalError as error:
@@ -143,12 +145,18 @@ class PostgresServer:
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
-        try:
-            with self._lock:
+        answered = threading.Event()
+
+        def probe() -> None:
+            with suppress(psycopg.Error), self._probing:
                 self._keeper.execute("SELECT 1")
-        except psycopg.Error:
-            return False
-        return True
+                answered.set()
+
+        # A server that is halted neither answers nor refuses, so that somebody else has to wait for it.
+        thread = threading.Thread(target=probe, name="thinkingbox-probe", daemon=True)
+        thread.start()
+        thread.join(_PROBE_SECONDS)
+        return answered.is_set()
 
     def sweep(self) -> list[str]:
         """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""

@@ -1,0 +1,229 @@
+"""A hostile agent with an SQL tool: what it tries, and that it gets nothing."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
+
+from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres.lease import PostgresLease
+from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
+from pytest_thinkingbox.state.model import StateDiff
+
+from .worlds import SHOP, environment_of, raw
+
+ENVIRONMENT = environment_of(
+    *SHOP,
+    "CREATE FUNCTION of_owner() RETURNS text LANGUAGE sql SECURITY DEFINER AS 'SELECT current_user::text'",
+)
+
+
+@pytest.fixture(scope="module")
+def shared(server: str) -> Iterator[PostgresBackend]:
+    made = PostgresBackend(server, label=f"hostile-{secrets.token_hex(4)}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def lease(shared: PostgresBackend) -> Iterator[PostgresLease]:
+    made = shared.acquire(ENVIRONMENT, None, attempt_id="a")
+    yield made
+    made.release()
+
+
+REFUSED = [
+    # the grader's log
+    "SELECT * FROM thinkingbox_log.ddl",
+    "DELETE FROM thinkingbox_log.whole",
+    "DROP SCHEMA thinkingbox_log CASCADE",
+    "ALTER FUNCTION thinkingbox_log.whole() RENAME TO nothing",
+    "SELECT thinkingbox_log.whole()",
+    "ALTER TABLE orders DISABLE TRIGGER ALL",
+    "ALTER TABLE orders DISABLE TRIGGER thinkingbox_row",
+    "DROP TRIGGER thinkingbox_row ON orders",
+    "DROP EVENT TRIGGER thinkingbox_ddl",
+    "SET session_replication_role = replica",
+    "CREATE EVENT TRIGGER mine ON ddl_command_start EXECUTE FUNCTION thinkingbox_log.ddl()",
+    # more than rows
+    "DROP TABLE lines",
+    "TRUNCATE lines",
+    "ALTER TABLE orders ADD COLUMN mine int",
+    "CREATE TABLE mine (a int)",
+    "CREATE TEMPORARY TABLE orders (a int)",
+    "CREATE SCHEMA mine",
+    "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "CREATE EXTENSION dblink",
+    "SELECT setval('orders_id_seq', 1000)",
+    "ALTER SEQUENCE orders_id_seq RESTART",
+    "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE; ALTER TABLE orders RENAME TO mine",
+    # other roles and databases
+    "CREATE ROLE mine",
+    "ALTER ROLE CURRENT_USER SUPERUSER",
+    "ALTER ROLE CURRENT_USER CONNECTION LIMIT 1000",
+    "SET ROLE postgres",
+    "SET ROLE pg_read_all_data",
+    "SET SESSION AUTHORIZATION postgres",
+    "CREATE DATABASE mine",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename <> current_user AND usename IS NOT NULL",
+    "ALTER SYSTEM SET fsync = on",
+    "SELECT pg_reload_conf()",
+    "SELECT pg_stat_reset()",
+    "SET temp_file_limit = -1",
+    # the machine
+    "SELECT pg_read_file('/etc/passwd')",
+    "COPY orders TO PROGRAM 'id'",
+    "COPY orders (status) FROM '/etc/passwd'",
+    "SELECT lo_import('/etc/passwd')",
+    "BEGIN; PREPARE TRANSACTION 'later'",
+]
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_t36_refused(lease: PostgresLease, statement: str) -> None:
+    with raw(lease) as connection, pytest.raises(psycopg.Error) as caught:
+        connection.execute(statement)
+    assert caught.value.sqlstate in ("42501", "0A000", "55000", "2BP01", "42883"), caught.value
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "GRANT ALL ON orders TO PUBLIC",
+        "REVOKE ALL ON orders FROM CURRENT_USER",
+        "DROP OWNED BY CURRENT_USER",
+        "ALTER ROLE CURRENT_USER PASSWORD 'mine'",
+        "ALTER ROLE CURRENT_USER SET search_path = nowhere",
+        "SELECT pg_advisory_lock(1)",
+        "SELECT nextval('orders_id_seq') FROM generate_series(1, 100)",
+        "LISTEN everything; NOTIFY everything",
+    ],
+)
+def test_without_effect(shared: PostgresBackend, lease: PostgresLease, statement: str) -> None:
+    with raw(lease) as connection:
+        connection.execute(statement)
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff()
+    following = shared.acquire(ENVIRONMENT, None, attempt_id="b")
+    with following.engine.begin() as after:
+        assert after.execute(text("INSERT INTO orders (status) VALUES ('x') RETURNING id")).scalar() == 3
+    following.release()
+
+
+def test_what_is_granted_by_default_is_a_change_of_the_schema(lease: PostgresLease) -> None:
+    with raw(lease) as connection:
+        connection.execute("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC")
+    lease.cut()
+    assert [(one.action, one.type) for one in lease.read_changes(audit=True).schema] == [
+        ("created", "default privileges")
+    ]
+
+
+def test_no_other_database_lets_it_in(shared: PostgresBackend, lease: PostgresLease) -> None:
+    other = shared.acquire(ENVIRONMENT, None, attempt_id="b")
+    for database in (other.database, lease.template.name, lease.template.reference):
+        url = make_url(lease.url).set(drivername="postgresql", database=database)
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(url.render_as_string(hide_password=False)).close()
+    other.release()
+
+
+def test_the_owner_of_the_tables_is_no_superuser(lease: PostgresLease) -> None:
+    with raw(lease) as connection:
+        assert connection.execute("SELECT of_owner()").fetchone() == (shared_owner(lease),)
+        assert connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = of_owner()").fetchone() == (
+            False,
+        )
+
+
+def shared_owner(lease: PostgresLease) -> str:
+    return lease.login.name.rpartition("_a_")[0] + "_r_owner"
+
+
+def test_it_gets_a_few_connections_only(lease: PostgresLease) -> None:
+    url = make_url(lease.url).set(drivername="postgresql").render_as_string(hide_password=False)
+    held = [psycopg.connect(url) for _ in range(CONNECTION_LIMIT)]
+    with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
+        psycopg.connect(url).close()
+    lease.cut()
+    for one in held:
+        one.close()
+
+
+def test_its_statements_have_a_limit_of_time(lease: PostgresLease) -> None:
+    with raw(lease) as connection:
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("1min",)
+
+
+def test_a_session_that_the_agent_ends_itself_is_no_outage(lease: PostgresLease) -> None:
+    from pytest_thinkingbox.tools.failures import DatabaseWatch
+
+    watch = DatabaseWatch()
+    with watch.on(lease.engine):
+        with pytest.raises(DBAPIError), lease.engine.begin() as connection:
+            connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        assert watch.dead is None
+        with lease.engine.begin() as connection:
+            assert connection.execute(text("SELECT count(*) FROM orders")).scalar() == 2
+
+
+def test_a_server_that_ends_all_sessions_is_an_outage(server: str, admin: psycopg.Connection[object]) -> None:
+    from pytest_thinkingbox.tools.failures import DatabaseWatch
+
+    backend = PostgresBackend(server, label=f"outage-{secrets.token_hex(4)}")
+    lease = backend.acquire(ENVIRONMENT, None, attempt_id="a")
+    watch = DatabaseWatch()
+    with watch.on(lease.engine), lease.engine.connect() as connection:
+        connection.execute(text("SELECT 1"))
+        admin.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE application_name = %s OR usename = %s",
+            [f"thinkingbox {backend._campaign.part}", lease.login.name],
+        )
+        with pytest.raises(DBAPIError):
+            connection.execute(text("SELECT 1"))
+    assert watch.dead is not None
+    lease.release()
+    backend.close()
+
+
+def test_a_lock_that_the_agent_holds_does_not_hold_up_the_verdict(lease: PostgresLease) -> None:
+    with raw(lease, autocommit=False) as connection:
+        connection.execute("SELECT * FROM orders FOR UPDATE")
+        connection.execute("LOCK TABLE lines IN ROW EXCLUSIVE MODE")
+        started = time.monotonic()
+        lease.cut()
+        assert lease.read_changes(audit=True) == StateDiff()
+        assert time.monotonic() - started < 5
+        connection.close()
+
+
+@pytest.mark.slow
+def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(server: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    backend = PostgresBackend(server, label=f"many-{secrets.token_hex(4)}", processes=1)
+    backend._server.room = 40
+    backend._begin_places()
+
+    def attempt(number: int) -> int:
+        lease = backend.acquire(ENVIRONMENT, None, attempt_id=str(number))
+        with lease.engine.begin() as connection:
+            connection.execute(text("UPDATE orders SET total = :n WHERE id = 1"), {"n": 1000 + number})
+        lease.cut()
+        [change] = lease.read_changes(audit=False).rows
+        lease.release()
+        assert change.after is not None
+        return int(change.after["total"])
+
+    with ThreadPoolExecutor(64) as threads:
+        assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
+    backend.close()
