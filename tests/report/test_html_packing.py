@@ -129,3 +129,15 @@ def test_long_lists_say_what_is_missing() -> None:
     [[_, [one]]] = unpacked(packed, packed.blocks[0])["attempts"]
     assert one["talk"][750] == {"left": 500}
     assert packed.shortened.lists == 1
+
+
+def test_a_try_that_repeats_itself_for_ever_is_cut_to_what_can_be_shown() -> None:
+    messages = tuple({"role": "assistant", "content": "again " * 10_000} for _ in range(1_000))
+    details = kept(record(task="a", messages=messages), talking("x" * 19_000, task="a", attempt=2))
+    packed = pack(details, "a")
+    block = unpacked(packed, packed.blocks[0])
+    assert len(json.dumps(block)) < 2_100_000
+    [[_, [one]], _] = block["attempts"]
+    assert [message for message in one["talk"] if "left" in message] == [{"left": 600}]
+    assert one["talk"][0]["text"]["cut"][1] == 56_000
+    assert block["texts"] == ["x" * 19_000]

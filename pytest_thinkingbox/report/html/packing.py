@@ -21,6 +21,7 @@ from pytest_thinkingbox.report.html.detail import (
 )
 
 _LISTS = ("talk", "calls", "arguments", "rows", "cells", "schema", "items", "facts", "rulings")
+_LARGEST_TRY = 2_000_000  # bytes of one try, uncompressed
 _SHARED = 64  # characters from which a text that several tasks have is kept once for all of them
 _REPEATED = 200  # characters from which a text of one task is kept once
 _PIECES, _PIECE = (
@@ -101,8 +102,12 @@ class Details:
         """The same records, each one's detail kept on the way."""
         for record in records:
             detail = try_detail(record)
+            for rule in RULES[1:]:
+                if len(_json(detail)) <= _LARGEST_TRY:
+                    break
+                detail = _cut_by(rule, detail)
             self._see(detail, record.task)
-            line = zlib.compress(json.dumps(detail, ensure_ascii=False, separators=(",", ":")).encode(), 1)
+            line = zlib.compress(_json(detail), 1)
             # Of a try that was graded again the last line counts.
             self._tries.setdefault(record.task, {}).setdefault(record.attempt, {})[record.try_number] = line
             yield record
@@ -159,6 +164,22 @@ class Details:
         pieces = [pages.of_task(self._attempts(task)) for task in _spread(tasks, _PIECES)]
         texts = b"".join(_json(one["texts"])[:_PIECE] for one in pieces)
         return texts + b"".join(_json(one["attempts"])[:_PIECE] for one in pieces)
+
+
+def _cut_by(rule: Rule, value: Any) -> Any:
+    """A detail under a stricter rule than the rest: what repeats itself for ever compresses, but nobody can show it."""
+    if isinstance(value, str):
+        return cut_to(value, rule.longest)
+    if isinstance(value, list):
+        return [_cut_by(rule, one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if "cut" in value:
+        return cut_to(value, rule.longest)
+    return {
+        name: _cut_by(rule, shorter(one, rule.most) if name in _LISTS and one else one)
+        for name, one in value.items()
+    }
 
 
 def _spread(tasks: Sequence[str], number: int) -> Sequence[str]:

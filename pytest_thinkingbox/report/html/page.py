@@ -214,5 +214,8 @@ def _notices(packed: Packed | None, folder: Path | None) -> dict[str, str]:
             f"of the attempts of a task that ended with the same outcome and reason, {first} keep their conversation "
             f"({cut.conversations:,} tries have none)"
         )
-    notice = f"Shortened, so that the file stays below 5 MB: {'; '.join(parts)}. Every such place says so."
+    notice = (
+        f"Shortened, so that the file stays below 5 MB: {'; '.join(parts)}. A try of more than 2 MB is shortened "
+        "further. Every such place says so."
+    )
     return {"cut_notice": notice, "kept_notice": kept}
