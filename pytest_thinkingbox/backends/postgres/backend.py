@@ -224,7 +224,8 @@ def _identity(source: Any) -> str | None:
     if source is None:
         return "nothing"
     if isinstance(source, Path):
-        return str(source)
+        found = source.stat()
+        return f"{source} {found.st_size} {found.st_mtime_ns}"
     if not callable(source):  # metadata
         dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
         return "\n".join(str(CreateTable(table).compile(dialect=dialect)) for table in source.sorted_tables)

@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 
 from pytest_thinkingbox.backends.postgres.engines import engine_for_author
+from pytest_thinkingbox.backends.postgres.programs import needs_psql, read_sql, run_psql
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.errors import ConfigurationError
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 Source = Path | Callable[..., None]
 Connection = psycopg.Connection[Any]
 
-_DUMP_BEGINS = "-- PostgreSQL database dump\n"
-_DUMP_ENDS = "-- PostgreSQL database dump complete"
 _SHOWN = 200
 
 
@@ -62,10 +61,11 @@ class Loader:
             engine.dispose()
 
     def _run_file(self, path: Path, *, what: str) -> None:
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigurationError(f"{what} {path} cannot be read: {error}") from error
+        text = read_sql(path)
+        if needs_psql(text):
+            url = self._server.url.set(database=self._database)
+            run_psql(text, path, url, role=self._owner, version=self._server.version)
+            return
         with self._server.connect(self._database, role=self._owner) as connection:
             try:
                 # Without parameters: the server itself takes the file apart.

