@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest, Usage
 from pytest_thinkingbox.episodes.restore import restore_episode
@@ -46,6 +47,20 @@ class Stopped(Exception):
     """The campaign was stopped before this episode could be played."""
 
 
+class BudgetSpent(Exception):
+    """The campaign has spent what it may; it says how much that was."""
+
+
+class Purse(Protocol):
+    """What episodes are paid from."""
+
+    def spend(self, usage: Mapping[str, Usage]) -> None:
+        """Note what one try used."""
+
+    def used_up(self) -> str:
+        """Why nothing more may be spent; "" while something may."""
+
+
 class EpisodePool:
     """Plays episodes concurrently in a thread of its own, which starts with the first one.
 
@@ -61,6 +76,7 @@ class EpisodePool:
         concurrency: int,
         retry_invalid: int,
         stop_requested: Callable[[], bool],
+        purse: Purse | None = None,
     ) -> None:
         self.counts = Counts()
         self.fatal: ConfigurationError | None = None
@@ -68,6 +84,7 @@ class EpisodePool:
         self._concurrency = concurrency
         self._retry_invalid = retry_invalid
         self._stop_requested = stop_requested
+        self._purse = purse
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._world: World | None = None
@@ -183,6 +200,10 @@ class EpisodePool:
                     raise self.fatal
                 if self._stop_requested():
                     raise Stopped("another process of this campaign stopped it")
+                if stored is None and self._purse is not None and (why := self._purse.used_up()):
+                    if tries:  # what was played is kept; the attempt stays invalid
+                        return tries
+                    raise BudgetSpent(why)
                 if self._world is None:
                     self._world = self._first_world()
                 self.counts.running += 1
@@ -195,6 +216,8 @@ class EpisodePool:
                     self.counts.running -= 1
             tries.append(episode)
             self._count_tokens(episode)
+            if self._purse is not None:
+                self._purse.spend(episode.conversation.usage)
             if not episode.again or len(tries) > self._retry_invalid:
                 self.counts.done += 1
                 self.counts.invalid += episode.cause is not None

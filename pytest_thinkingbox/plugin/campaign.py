@@ -115,9 +115,16 @@ class Campaign:
             exitstatus = pytest.ExitCode.OK  # all that was asked for is there already
         if self.stop.is_raised():
             return pytest.ExitCode.USAGE_ERROR
+        if self._result[1].partial and self._used_up():
+            return pytest.ExitCode.INTERRUPTED
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return self._result[2].exit_status
         return None
+
+    def _used_up(self) -> str:
+        from pytest_thinkingbox.plugin.budget import Budget
+
+        return Budget(self.folder, self._options).used_up()
 
     def _publish(self, rows: list[AttemptRow], info: CampaignInfo, verdict: Verdict) -> None:
         """Figures for JUnit's file, and the summary of a job on GitHub. A proof is no campaign to be shown."""
@@ -235,7 +242,11 @@ class Campaign:
         if self._ungraded:
             return f"{len(self._ungraded)} attempts could not be graded again and keep the verdict of an older checker"
         if missing:
-            why = self._interrupted or str(session.shouldfail or session.shouldstop or "they did not run")
+            why = (
+                self._used_up()
+                or self._interrupted
+                or str(session.shouldfail or session.shouldstop or "they did not run")
+            )
             return f"{missing} attempts are missing: {why}"
         if self._options.continued is not None and self._options.continued.regrade:
             return info.partial

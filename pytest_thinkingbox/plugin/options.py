@@ -59,6 +59,8 @@ class Options:
     min_reliable: float | None
     baseline: Path | None
     max_drop: float
+    max_cost: float | None
+    max_tokens: int | None
     prices: Prices
     faults: tuple[Fault, ...]
     continued: Continued | None = None
@@ -114,7 +116,7 @@ def _positive_share(text: str) -> float:
     return _share(text)
 
 
-def _seconds(text: str) -> float:
+def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise ValueError
@@ -198,7 +200,7 @@ _SETTINGS = (
              help="Play at most N attempts at the same time, in all processes together (default: 8)."),
     _Setting(name="retry_invalid", parse=_whole(0), expected="a whole number from 0", default=2, metavar="N",
              help="Play an attempt that an outage made invalid again, up to N times (default: 2)."),
-    _Setting(name="timeout", parse=_seconds, expected="a number of seconds above 0", default=None,
+    _Setting(name="timeout", parse=_positive, expected="a number of seconds above 0", default=None,
              metavar="SECONDS",
              help="The agent's own time per attempt, without queueing, retries and user (default: what the "
                   "environment's Limits say)."),
@@ -225,6 +227,12 @@ _SETTINGS = (
              help="Gate: exit 0 if pass@1 did not drop against this campaign, paired by task."),
     _Setting(name="max_drop", parse=_positive_share, expected="a number above 0, up to 1", default=0.05,
              metavar="SHARE", help="How far pass@1 may drop against --tb-baseline (default: 0.05, 5 points)."),
+    _Setting(name="max_cost", parse=_positive, expected="a number of US dollars above 0", default=None,
+             metavar="DOLLARS",
+             help="Start no further episode once agent and users have cost so much by --tb-prices; "
+                  "--tb-resume goes on."),
+    _Setting(name="max_tokens", parse=_whole(1), expected="a whole number from 1", default=None, metavar="N",
+             help="Start no further episode once so many tokens are used; --tb-resume goes on."),
     _Setting(name="prices", parse=str, expected="a TOML file", default=None, metavar="FILE",
              help="What tokens cost: a TOML file with [models.NAME], input, cached_input and output in US dollars per "
                   "million tokens. A model that is not in it has no price."),
@@ -307,6 +315,8 @@ def resolve(config: pytest.Config) -> Options:
         min_reliable=values["min_reliable"],
         baseline=_baseline(config, values["baseline"]),
         max_drop=values["max_drop"],
+        max_cost=values["max_cost"],
+        max_tokens=values["max_tokens"],
         prices=_prices(config, values["prices"]),
         faults=_faults(values["faults"]),
         proof=proof,
@@ -393,6 +403,10 @@ def _check_together(config: pytest.Config, options: Options) -> None:
                     "--tb-model or an agent with --tb-agent (for example --tb-agent=mutant)"
                 )
         return
+    if options.max_cost is not None and options.model is not None and options.model not in options.prices:
+        raise pytest.UsageError(
+            f"--tb-max-cost needs the price of {options.model!r}: name a table that has it with --tb-prices"
+        )
     if options.agent in _MODEL_AGENTS and options.model is None:
         raise pytest.UsageError(f"--tb-agent={options.agent} needs a model: name it with --tb-model")
     _check_sampling(config, options)

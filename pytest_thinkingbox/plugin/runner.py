@@ -21,7 +21,7 @@ from pytest_thinkingbox.episodes.attempt import Attempt
 from pytest_thinkingbox.episodes.judging import Judge
 from pytest_thinkingbox.episodes.model import Conversation, Episode
 from pytest_thinkingbox.episodes.outcomes import TRUNCATED, Verdict, failed, invalid, judge_checker
-from pytest_thinkingbox.episodes.pool import EpisodePool, Stopped, Tries
+from pytest_thinkingbox.episodes.pool import BudgetSpent, EpisodePool, Stopped, Tries
 from pytest_thinkingbox.episodes.run import current_attempt
 from pytest_thinkingbox.errors import Cause, ConfigurationError
 from pytest_thinkingbox.plugin import private
@@ -185,6 +185,9 @@ class Runner:
         except Stopped:
             self._session.shouldstop = "configuration error: " + printable(self._stop.reason() or "stopped")
             raise
+        except BudgetSpent as error:
+            self._session.shouldstop = f"{error}; --tb-resume goes on"
+            raise
         except Exception as error:  # noqa: BLE001  (nobody classified it)
             detail = f"{type(error).__name__}: {error}"
             run.tries = [self._unplayed(run.plan, "unknown", detail, error, played=run.played)]
@@ -340,6 +343,10 @@ class Runner:
             return
         if isinstance(error, pytest.skip.Exception):
             report.__dict__[NODE] = "skipped"
+        elif isinstance(error, BudgetSpent):
+            report.__dict__[NODE] = "unplayed"
+            report.outcome = "skipped"
+            report.longrepr = (*report.location[:1], report.location[1] or 0, f"Skipped: {error}")
         elif isinstance(error, ConfigurationError | Stopped):
             return
         elif run.verdict is None:

@@ -23,6 +23,7 @@ from pytest_thinkingbox.people.models import Settings, key_variable, make_model
 from pytest_thinkingbox.people.user import PROMPT
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin.budget import Budget
 from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
@@ -110,6 +111,7 @@ def make_runner(session: pytest.Session) -> Runner:
         concurrency=concurrency,
         retry_invalid=options.retry_invalid,
         stop_requested=stop.is_raised,
+        purse=None if options.max_cost is None and options.max_tokens is None else Budget(path, options),
     )
     runner = Runner(
         session=session,
