@@ -34,8 +34,8 @@ DROP = 0.05
 def main() -> int:
     options = parser(__doc__ or "").parse_args()
     times = 300 if options.quick else 4000
-    # What chance alone may add to a share of 5 % in so many draws, three standard errors.
-    most = MOST + 300 * (0.05 * 0.95 / times) ** 0.5
+    # A quick run has few draws: three standard errors of a share of 5 % are what chance alone may add.
+    most = MOST + 300 * (0.05 * 0.95 / times) ** 0.5 if options.quick else MOST
     random = np.random.default_rng(0)
     figures = []
     for name, chances in SUITES.items():
