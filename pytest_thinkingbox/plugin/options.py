@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +16,15 @@ from pytest_thinkingbox.plugin.continuing import add_options as add_continuing_o
 from pytest_thinkingbox.plugin.continuing import adopt, check_same
 from pytest_thinkingbox.plugin.sharding import add_option as add_shard_option
 from pytest_thinkingbox.plugin.sharding import shard_of
+from pytest_thinkingbox.plugin.values import (
+    json_object,
+    one_of,
+    positive,
+    positive_share,
+    share,
+    temperature,
+    whole,
+)
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.declare.faults import Fault
@@ -93,62 +101,6 @@ _MODEL_AGENTS = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 _DEAF = ("solution", "none", "mutant", "proof")
 
 
-def _whole(least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise ValueError
-        return value
-
-    return parse
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError
-    return value
-
-
-def _positive_share(text: str) -> float:
-    if not _share(text):
-        raise ValueError
-    return _share(text)
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError
-    return value
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in words:
-            raise ValueError
-        return text
-
-    return parse
-
-
-def _temperature(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError
-    return value
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON")
-
-    value = json.loads(text, parse_constant=refuse)
-    if not isinstance(value, dict):
-        raise ValueError
-    return value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Setting:
     name: str
@@ -160,7 +112,7 @@ class _Setting:
 
 
 _SETTINGS = (
-    _Setting(name="attempts", parse=_whole(1), expected="a whole number from 1", default=1, metavar="N",
+    _Setting(name="attempts", parse=whole(1), expected="a whole number from 1", default=1, metavar="N",
              help="Run every task N times, each time on its own fresh database (default: 1)."),
     _Setting(name="agent", parse=str, expected="an agent", default=None, metavar="AGENT",
              help="Who acts: openai (any OpenAI-compatible endpoint; the default once --tb-model names a model), "
@@ -172,13 +124,13 @@ _SETTINGS = (
              help="The endpoint (default: OPENAI_BASE_URL, else https://api.openai.com/v1; for anthropic "
                   "ANTHROPIC_BASE_URL, else https://api.anthropic.com). The key comes from OPENAI_API_KEY or "
                   "ANTHROPIC_API_KEY."),
-    _Setting(name="api", parse=_one_of("chat", "responses"), expected="chat or responses", default="chat",
+    _Setting(name="api", parse=one_of("chat", "responses"), expected="chat or responses", default="chat",
              metavar="API",
              help="How the openai agent speaks to its endpoint: chat (chat completions, the default) or responses "
                   "(the Responses API)."),
-    _Setting(name="temperature", parse=_temperature, expected="a number from 0", default=None, metavar="T",
+    _Setting(name="temperature", parse=temperature, expected="a number from 0", default=None, metavar="T",
              help="Sampling temperature of the model that acts (default: the endpoint's own)."),
-    _Setting(name="extra_body", parse=_json_object, expected="a JSON object", default={}, metavar="JSON",
+    _Setting(name="extra_body", parse=json_object, expected="a JSON object", default={}, metavar="JSON",
              help="Further fields of every request of the model that acts, as its API names them, for example "
                   "'{\"top_p\": 0.9, \"max_completion_tokens\": 4000}'."),
     _Setting(name="user_model", parse=str, expected="a model", default=None, metavar="MODEL",
@@ -196,42 +148,42 @@ _SETTINGS = (
                   "(one container for the campaign), postgres-embedded (a server from a wheel), or the URL of a "
                   "PostgreSQL server for tests and its superuser, "
                   "postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE."),
-    _Setting(name="concurrency", parse=_whole(1), expected="a whole number from 1", default=8, metavar="N",
+    _Setting(name="concurrency", parse=whole(1), expected="a whole number from 1", default=8, metavar="N",
              help="Play at most N attempts at the same time, in all processes together (default: 8)."),
-    _Setting(name="retry_invalid", parse=_whole(0), expected="a whole number from 0", default=2, metavar="N",
+    _Setting(name="retry_invalid", parse=whole(0), expected="a whole number from 0", default=2, metavar="N",
              help="Play an attempt that an outage made invalid again, up to N times (default: 2)."),
-    _Setting(name="timeout", parse=_positive, expected="a number of seconds above 0", default=None,
+    _Setting(name="timeout", parse=positive, expected="a number of seconds above 0", default=None,
              metavar="SECONDS",
              help="The agent's own time per attempt, without queueing, retries and user (default: what the "
                   "environment's Limits say)."),
     _Setting(name="dir", parse=str, expected="a folder", default=".thinkingbox", metavar="DIR",
              help="Where records are written, a folder for each campaign (default: .thinkingbox)."),
-    _Setting(name="seed", parse=_whole(0), expected="a whole number from 0", default=0, metavar="N",
+    _Setting(name="seed", parse=whole(0), expected="a whole number from 0", default=0, metavar="N",
              help="Seed of everything random; attempts of one task differ all the same (default: 0)."),
-    _Setting(name="purpose", parse=_one_of("probe", "validation", "evaluation"),
+    _Setting(name="purpose", parse=one_of("probe", "validation", "evaluation"),
              expected="probe, validation or evaluation", default="evaluation", metavar="PURPOSE",
              help="What the campaign is for: evaluation (default), validation, or probe: those of a probe are no "
                   "baseline."),
     _Setting(name="faults", parse=str, expected="faults", default=None, metavar="FAULTS",
              help="Faults of every task, such as 'confirm_*:after_commit=timeout,rate=0.2;send_mail:before=error': the "
                   "call fails before it is made, or it commits and its answer is lost."),
-    _Setting(name="keep", parse=_one_of("failed", "all", "none"), expected="failed, all or none", default="none",
+    _Setting(name="keep", parse=one_of("failed", "all", "none"), expected="failed, all or none", default="none",
              metavar="WHICH",
              help="Keep the databases of attempts that failed, of all of them, or of none (default)."),
-    _Setting(name="min_pass_rate", parse=_share, expected="a number from 0 to 1", default=None, metavar="RATE",
+    _Setting(name="min_pass_rate", parse=share, expected="a number from 0 to 1", default=None, metavar="RATE",
              help="Gate: exit 0 if the mean pass rate over tasks is at least RATE. With a gate, failed attempts "
                   "are figures; without one, any failed attempt fails the run."),
-    _Setting(name="min_reliable", parse=_share, expected="a number from 0 to 1", default=None, metavar="SHARE",
+    _Setting(name="min_reliable", parse=share, expected="a number from 0 to 1", default=None, metavar="SHARE",
              help="Gate: exit 0 if at least this share of the tasks passes every attempt."),
     _Setting(name="baseline", parse=str, expected="a campaign's folder", default=None, metavar="DIR",
              help="Gate: exit 0 if pass@1 did not drop against this campaign, paired by task."),
-    _Setting(name="max_drop", parse=_positive_share, expected="a number above 0, up to 1", default=0.05,
+    _Setting(name="max_drop", parse=positive_share, expected="a number above 0, up to 1", default=0.05,
              metavar="SHARE", help="How far pass@1 may drop against --tb-baseline (default: 0.05, 5 points)."),
-    _Setting(name="max_cost", parse=_positive, expected="a number of US dollars above 0", default=None,
+    _Setting(name="max_cost", parse=positive, expected="a number of US dollars above 0", default=None,
              metavar="DOLLARS",
              help="Start no further episode once agent and users have cost so much by --tb-prices; "
                   "--tb-resume goes on."),
-    _Setting(name="max_tokens", parse=_whole(1), expected="a whole number from 1", default=None, metavar="N",
+    _Setting(name="max_tokens", parse=whole(1), expected="a whole number from 1", default=None, metavar="N",
              help="Start no further episode once so many tokens are used; --tb-resume goes on."),
     _Setting(name="prices", parse=str, expected="a TOML file", default=None, metavar="FILE",
              help="What tokens cost: a TOML file with [models.NAME], input, cached_input and output in US dollars per "
@@ -272,7 +224,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--tb-min-score",
         dest="tb_min_score",
-        type=_share,
+        type=share,
         default=1.0,
         metavar="SCORE",
         help="With --tb-prove: exit 0 if at least this share of the mutants fails (default: 1.0).",

@@ -49,7 +49,7 @@ def test_nothing_starts_once_the_limit_is_reached_and_resume_goes_on(suite, run,
     resumed = run(*priced, f"--tb-resume={folder.parent}", agent=None)
     assert resumed.outcomes() == ["passed"] * 8
     assert resumed.status == 0
-    assert "agent: $0.80 (model stub)" in resumed.text
+    assert "agent: $0.800 (model stub)" in resumed.text
 
 
 def test_a_limit_that_is_not_reached_changes_nothing(suite, run, pytester, stub):
