@@ -10,8 +10,8 @@ import pytest
 
 import pytest_thinkingbox.cli
 import pytest_thinkingbox.plugin.start
+import pytest_thinkingbox.report.reading
 import pytest_thinkingbox.report.terminal
-import pytest_thinkingbox.stats.verdict
 from pytest_thinkingbox.agents.endpoint import Endpoint
 from tests.support.stub_endpoint import StubEndpoint, by_turn, calls, fails, says
 
@@ -558,7 +558,7 @@ def test_t34_a_call_that_commits_and_times_out_and_is_made_again_is_seen_twice(s
 def test_t42_a_figure_that_raises_at_the_end_loses_nothing(suite, run, pytester, monkeypatch, capsys, broken):
     module = {
         "summary_lines": pytest_thinkingbox.report.terminal,
-        "decide": pytest_thinkingbox.stats.verdict,
+        "decide": pytest_thinkingbox.report.reading,
     }[broken]
 
     def raises(**_: object) -> None:
@@ -863,7 +863,7 @@ def test_a_campaign_that_cannot_start_says_so_and_runs_nothing(suite, run, monke
         raise error
 
     suite(CLOSES)
-    monkeypatch.setattr(pytest_thinkingbox.plugin.start, "make_backend", raises)
+    monkeypatch.setattr(pytest_thinkingbox.plugin.start, "open_backend", raises)
     outcome = run("--tb-attempts=3")
     assert outcome.status == pytest.ExitCode.USAGE_ERROR
     assert f"the campaign cannot start: {type(error).__name__}: {error}" in outcome.text
