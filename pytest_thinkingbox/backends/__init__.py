@@ -75,3 +75,30 @@ def require(module: str, *, spec: str, extra: str) -> None:
         raise ConfigurationError(
             f"--tb-backend={spec.partition('://')[0]} needs {module}: pip install 'pytest-thinkingbox[{extra}]'"
         )
+
+
+def sweep_servers() -> list[str]:
+    """End the servers that runs on this machine started and did not live to end; their names."""
+    if find_spec("psycopg") is None:
+        return []  # then none was started
+    from pytest_thinkingbox.backends.postgres.local import sweep_embedded
+
+    gone = sweep_embedded()
+    if find_spec("testcontainers") is not None:
+        from pytest_thinkingbox.backends.server.docker import sweep_containers
+
+        gone += sweep_containers()
+    return gone
+
+
+def sweep_server(url: str) -> list[str]:
+    """Remove what ended campaigns left behind on a server; the names of databases. Raises ConfigurationError."""
+    require("psycopg", spec=url, extra="postgres")
+    from pytest_thinkingbox.backends.postgres.server import PostgresServer
+    from pytest_thinkingbox.backends.server.names import Campaign
+
+    server = PostgresServer(url, campaign=Campaign.of("clean"))
+    try:
+        return server.sweep()
+    finally:
+        server.close()

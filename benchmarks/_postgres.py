@@ -1,0 +1,71 @@
+"""A PostgreSQL server for a benchmark: the one that `--url` names, else one in a container, else the embedded one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection
+
+from pytest_thinkingbox import Database, Environment
+from pytest_thinkingbox.backends import local_server
+from pytest_thinkingbox.backends.server.claims import Claim
+from pytest_thinkingbox.backends.server.plan import ServerPlan
+
+IMAGE = os.environ.get("THINKINGBOX_POSTGRES_IMAGE", "postgres:15-local")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--url", help="a PostgreSQL server for tests and its superuser, postgresql+psycopg://..."
+    )
+
+
+def has_docker() -> bool:
+    docker = shutil.which("docker")
+    return (
+        docker is not None
+        and not subprocess.run([docker, "image", "inspect", IMAGE], capture_output=True).returncode
+    )
+
+
+@contextmanager
+def server(url: str | None) -> Iterator[str]:
+    if url is not None:
+        yield url
+        return
+    name = f"benchmark-{secrets.token_hex(4)}"
+    own = local_server(ServerPlan.make(IMAGE if has_docker() else "postgres-embedded", campaign=name))
+    claim = Claim(f"thinkingbox-{name}")
+    try:
+        yield own.ensure(image=None, options={}, say=lambda line: print(line, file=sys.stderr))
+    finally:
+        own.stop()
+        claim.release()
+
+
+def seed_of(rows: int, *, width: int) -> Environment:
+    """A table of `rows` rows of about `width` bytes, and a few small ones, as a real seed has."""
+
+    def schema(connection: Connection) -> None:
+        connection.exec_driver_sql(
+            "CREATE TABLE bookings (id int PRIMARY KEY, guest int, note text, total numeric)"
+        )
+        connection.exec_driver_sql("ALTER TABLE bookings ALTER note SET STORAGE PLAIN")
+        connection.exec_driver_sql(
+            f"INSERT INTO bookings SELECT i, mod(i, 97), repeat(md5(i::text), {max(1, width // 32)}), i"
+            f" FROM generate_series(1, {rows}) i"
+        )
+        for name in ("guests", "rooms", "rates"):
+            connection.exec_driver_sql(f"CREATE TABLE {name} (id int PRIMARY KEY, name text)")
+            connection.exec_driver_sql(
+                f"INSERT INTO {name} SELECT i, '{name} ' || i FROM generate_series(1, 100) i"
+            )
+
+    return Environment(name="benchmark", database=Database(schema=schema), servers=[])
