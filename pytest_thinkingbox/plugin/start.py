@@ -256,7 +256,10 @@ def described(name: str, options: Options) -> CampaignInfo:
             "max_drop": options.max_drop,
             "prices": used_prices(
                 options.prices,
-                role_models(model=options.model, options={"user_model": options.user_model}).values(),
+                role_models(
+                    model=options.model,
+                    options={"user_model": options.user_model, "judge_model": options.judge_model},
+                ).values(),
             ),
         },
         versions={

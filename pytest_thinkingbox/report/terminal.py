@@ -24,8 +24,8 @@ from pytest_thinkingbox.report.words import (
     valid,
     without_no_change,
 )
-from pytest_thinkingbox.stats.counts import TaskCounts
-from pytest_thinkingbox.stats.intervals import new_tasks, these_tasks
+from pytest_thinkingbox.stats.counts import TaskCounts, judged_tasks
+from pytest_thinkingbox.stats.intervals import jeffreys, new_tasks, these_tasks
 from pytest_thinkingbox.stats.suite import (
     by_tag,
     mean_pass_at_k,
@@ -57,7 +57,7 @@ def summary_lines(
         page.gap()
         page.lines += task_table(tasks=verdict.tasks, rows=rows, width=width, paint=page.paint)
         page.gap()
-        _figures(page, verdict.tasks)
+        _figures(page, verdict.tasks, rows)
         _tags(page, verdict.tasks)
     if verdict.xfail_tasks:
         page.gap()
@@ -98,7 +98,7 @@ def _campaign(page: _Page, info: CampaignInfo, tasks: Sequence[TaskCounts]) -> N
     )
 
 
-def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
+def _figures(page: _Page, tasks: Sequence[TaskCounts], rows: Sequence[AttemptRow]) -> None:
     total = pooled(tasks=tasks)
     first = mean_pass_at_k(tasks=tasks, k=1)
     invalid = f", {first.not_available} INVALID" if first.not_available else ""
@@ -113,6 +113,7 @@ def _figures(page: _Page, tasks: Sequence[TaskCounts]) -> None:
             page.entry("", f"95 % interval for {name}: {span(interval)}")
     _by_k(page, tasks)
     _observed(page, tasks)
+    _unjudged(page, tasks, rows)
     _no_change(page, tasks)
 
 
@@ -143,6 +144,12 @@ def _observed(page: _Page, tasks: Sequence[TaskCounts]) -> None:
     asked = {task.requested for task in tasks}
     name = f"{asked.pop()}" if len(asked) == 1 else "n"
     page.entry(f"{name}/{name}", passed_every_attempt(figure))
+    fewest = min((task.requested for task in tasks if task.reliable), default=0)
+    lower = jeffreys(passed=fewest, valid=fewest)
+    if lower is not None:
+        page.entry(
+            "", f"on a finite sample: {fewest} of {fewest} show a chance of {lower[0]:.3f} or more (95 %)"
+        )
     if figure.unsettled:
         names = shorten_all(
             [escape(task) for task in figure.unsettled],
@@ -153,6 +160,19 @@ def _observed(page: _Page, tasks: Sequence[TaskCounts]) -> None:
             page.entry("", f"unsettled: {short} ({counts[task]})")
         if len(names) > _LISTED:
             page.entry("", f"unsettled: {len(names) - _LISTED} more")
+
+
+def _unjudged(page: _Page, tasks: Sequence[TaskCounts], rows: Sequence[AttemptRow]) -> None:
+    judged = judged_tasks(rows)
+    rest = [task for task in tasks if task.task not in judged]
+    if not judged:
+        return
+    first = mean_pass_at_k(tasks=rest, k=1)
+    page.entry(
+        "judged",
+        f"{plural(len(tasks) - len(rest), 'task')} asked the judge; pass@1 without them {share(first.mean)} "
+        f"({tasks_with(first)} tasks), {passed_every_attempt(reliable(tasks=rest))}",
+    )
 
 
 def _no_change(page: _Page, tasks: Sequence[TaskCounts]) -> None:

@@ -29,7 +29,8 @@ _HOW_IT_RAN = frozenset(
         "baseline",
         "concurrency",
         "judge_base_url",
-        "judge_model",  # compared where a judge was asked
+        "judge_model",  # compared, as is the prompt, where a judge was asked
+        "judge_prompt",
         "keep",
         "max_cost",
         "max_drop",
@@ -38,7 +39,8 @@ _HOW_IT_RAN = frozenset(
         "prices",
         "retry_invalid",
         "user_base_url",
-        "user_model",  # compared where a model played users
+        "user_model",  # compared, as is the prompt, where a model played users
+        "user_prompt",
     }
 )
 """Options that say how a campaign ran and not what it asked."""
@@ -132,6 +134,11 @@ def mismatches(*, base: Side, new: Side) -> list[Mismatch]:
     for role in ("user", "judge"):
         if role in roles and before[role] != after[role]:
             found.append(Mismatch(key=role, text=f"played by model {before[role]} / {after[role]}"))
+        prompt = f"{role}_prompt"
+        if role in roles and base.info.options.get(prompt) != new.info.options.get(prompt):
+            found.append(
+                Mismatch(key=role, text="told otherwise what to do, by other versions of this package")
+            )
     return found
 
 
@@ -176,7 +183,7 @@ def _checker(hashes: Hashes) -> str | None:
 
 def _seeds(found: list[Mismatch], base: Side, new: Side) -> None:
     """Start states as their backend hashed them: of other backends they cannot be compared."""
-    if base.info.options.get("backend") != new.info.options.get("backend"):
+    if _kind(base.info.options.get("backend")) != _kind(new.info.options.get("backend")):
         return
     both = [task for task in base.seeds if task in new.seeds]
     differ = [task for task in both if base.seeds[task] != new.seeds[task]]
@@ -189,15 +196,16 @@ def _options(found: list[Mismatch], base: Mapping[str, Any], new: Mapping[str, A
     texts: dict[str, list[str]] = {}
     for name in sorted({*base, *new} - _HOW_IT_RAN):
         one, other = base.get(name), new.get(name)
+        if name == "backend":  # which server of its kind does not matter
+            one, other = _kind(one), _kind(other)
         if one != other:
-            texts.setdefault(_OPTIONS.get(name, name), []).append(f"{name} {_value(one)} / {_value(other)}")
+            texts.setdefault(_OPTIONS.get(name, name), []).append(f"{name} {one} / {other}")
     found += [Mismatch(key=key, text=", ".join(parts)) for key, parts in texts.items()]
 
 
-def _value(value: Any) -> str:
-    """Without what follows the scheme of an address: that may be a password."""
-    scheme, separator, _ = str(value).partition("://")
-    return f"{scheme}://..." if separator else str(value)
+def _kind(backend: Any) -> str:
+    """A backend without the address of its server and without its driver."""
+    return str(backend).partition("://")[0].partition("+")[0]
 
 
 def _named(tasks: Sequence[str]) -> str:

@@ -75,3 +75,8 @@ def _count(task: str, rows: list[AttemptRow], requested: int | None) -> TaskCoun
         xfail_strict=any(row.xfail and row.xfail_strict for row in rows),
         min_pass_rate=first.min_pass_rate,
     )
+
+
+def judged_tasks(rows: Iterable[AttemptRow]) -> frozenset[str]:
+    """Tasks whose checker asked the judge in at least one attempt."""
+    return frozenset(row.task for row in rows if "judge" in row.usage and row.usage["judge"].requests)

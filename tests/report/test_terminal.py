@@ -83,6 +83,7 @@ pass^k       62.5 %   50.0 %   50.0 %
 of tasks        2/2      2/2      2/2
 
 4/4       1 of 2 tasks passed every attempt
+          on a finite sample: 4 of 4 show a chance of 0.555 or more (95 %)
 
 tag       tasks  passed/valid   pass@1
 approval      1           1/4
@@ -225,6 +226,19 @@ def test_a_campaign_with_prices_says_what_a_success_costs() -> None:
     assert "cost      agent: $2.80 (model m)\n" in text
     assert "agent: $0.700 per attempt, $0.933 per passed attempt, $2.80 per\n" in text
     assert "serving index, not an invoice" in text
+
+
+def test_twenty_of_twenty_are_an_observation_with_a_lower_bound() -> None:
+    text = summary(task("test_a", "p" * 20), task("test_b", "p" * 19 + "f"))
+    assert "20/20     1 of 2 tasks passed every attempt\n" in text
+    assert "on a finite sample: 20 of 20 show a chance of 0.883 or more (95 %)" in text
+    assert "finite" not in summary(task("test_b", "p" * 19 + "f"))
+
+
+def test_figures_without_judged_tasks_are_there_when_any_are_judged() -> None:
+    usage = {"judge": UsageRecord(requests=1)}
+    text = summary(task("test_a", "pp", usage=usage), task("test_b", "pf"))
+    assert "judged    1 task asked the judge; pass@1 without them 50.0 % (1/1 tasks), 0 of 1" in text
 
 
 def test_one_of_a_thing_is_one() -> None:

@@ -59,7 +59,7 @@ def test_the_same_question_asked_of_two_models_is_comparable() -> None:
             {"temperature": 0.7, "extra_body": {"top_p": 1}},
             "sampling: extra_body None / {'top_p': 1}, temperature",
         ),
-        ({"backend": "postgresql://me:secret@host/x"}, "backend: backend sqlite / postgresql://..."),
+        ({"backend": "postgresql://me:secret@host/x"}, "backend: backend sqlite / postgresql"),
         ({"faults": "all", "chat": "c1"}, "chat: chat None / c1"),
         ({"faults": "all"}, "faults: faults None / all"),
     ],
@@ -107,3 +107,14 @@ def test_a_side_counts_every_try_and_leaves_expected_failures_out() -> None:
     (task,) = found.tasks
     assert (task.passed, task.valid, found.attempts, found.judged) == (1, 2, 2, {TASK})
     assert found.cost({}).total == pytest.approx(12e-6)
+
+
+def test_another_server_of_the_same_kind_is_the_same_backend() -> None:
+    assert lines(side(backend="postgresql+psycopg://a/x"), side(backend="postgresql://me@b/y")) == []
+
+
+def test_what_users_are_told_counts_where_they_were_played() -> None:
+    usage = {"user": UsageRecord(requests=1)}
+    assert lines(side(user_prompt="1"), side(user_prompt="2")) == []
+    (line,) = lines(side(usage=usage, user_prompt="1"), side(usage=usage, user_prompt="2"))
+    assert line.startswith("user: told otherwise what to do")
