@@ -151,3 +151,23 @@ def test_declarations_import_nothing_of_the_package_but_each_other(imports: list
 def test_every_module_can_be_read_at_once() -> None:
     sizes = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
     assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
+
+
+def trainer_imports() -> list[Import]:
+    trainer = Path(__file__).parents[1] / "trainer"
+    return [one for path in trainer.glob("*.py") for one in imports_of(path.stem, path.read_text("utf-8"))]
+
+
+def test_one_file_of_the_trainer_imports_trl() -> None:
+    assert {one.module for one in trainer_imports() if one.target.split(".")[0] == "trl"} == {"trl_adapter"}
+
+
+def test_the_command_line_of_the_trainer_imports_no_training_library() -> None:
+    light = ("cli", "recipe", "plan", "groups")
+    heavy = {"torch", "transformers", "trl", "peft", "datasets"}
+    wrong = [one for one in trainer_imports() if one.module in light and one.target.split(".")[0] in heavy]
+    assert wrong == []
+
+
+def test_the_package_does_not_import_the_trainer(imports: list[Import]) -> None:
+    assert [str(one) for one in imports if one.target.startswith("thinkingbox_trainer")] == []

@@ -51,9 +51,14 @@ def metadata(wheel: ZipFile) -> Message:
     return Parser().parsestr(wheel.read(name).decode("utf-8"))
 
 
-def test_the_wheel_holds_the_package_and_no_other_top_level_name(wheel: ZipFile) -> None:
+def test_the_wheel_holds_the_packages_and_no_other_top_level_name(wheel: ZipFile) -> None:
     tops = {PurePosixPath(name).parts[0] for name in wheel.namelist()}
-    assert tops == {"pytest_thinkingbox", "pytest_thinkingbox-0.1.0.dist-info"}
+    assert tops == {"pytest_thinkingbox", "thinkingbox_trainer", "pytest_thinkingbox-0.1.0.dist-info"}
+
+
+def test_the_trainer_is_in_the_wheel_under_its_own_name(wheel: ZipFile) -> None:
+    there = {f"thinkingbox_trainer/{path.name}" for path in (ROOT / "trainer").iterdir() if path.is_file()}
+    assert {name for name in wheel.namelist() if name.startswith("thinkingbox_trainer/")} == there
 
 
 def test_the_wheel_holds_every_module_and_every_data_file(wheel: ZipFile) -> None:
@@ -78,7 +83,10 @@ def test_pytest_finds_the_plugin_and_a_shell_the_command(wheel: ZipFile) -> None
     points.read_string(wheel.read(name).decode("utf-8"))
     assert {section: dict(points[section]) for section in points.sections()} == {
         "pytest11": {"thinkingbox": "pytest_thinkingbox.plugin"},
-        "console_scripts": {"thinkingbox": "pytest_thinkingbox.cli:main"},
+        "console_scripts": {
+            "thinkingbox": "pytest_thinkingbox.cli:main",
+            "thinkingbox-train": "thinkingbox_trainer.cli:main",
+        },
     }
 
 
@@ -118,6 +126,12 @@ def test_the_source_distribution_can_run_its_own_tests(built: Path) -> None:
     with tarfile.open(path) as opened:
         tops = {PurePosixPath(name).parts[1] for name in opened.getnames()}
     assert {"pytest_thinkingbox", "tests", "example_suites", "docs", "pyproject.toml", "tox.ini"} <= tops
+
+
+def test_the_group_of_training_has_the_pins_of_the_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    group = [one for one in project["dependency-groups"]["train"] if isinstance(one, str)]
+    assert group == project["project"]["optional-dependencies"]["train"]
 
 
 def test_the_lowest_versions_are_those_that_the_package_allows() -> None:

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.recipes import write_recipe
+from thinkingbox_trainer import cli
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    monkeypatch.setattr(cli, "_missing", lambda: ["torch", "trl"])
+
+
+def test_help_without_torch_names_the_extra():
+    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.modules['torch'] = None\n" + HELP],
+        env=environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'pytest-thinkingbox[train]'" in done.stdout
+    assert "[]" in done.stdout
+
+
+HELP = """
+from thinkingbox_trainer.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    print([name for name in ("torch", "trl", "transformers", "mcp") if sys.modules.get(name)])
+"""
+
+
+def test_a_run_without_torch_names_the_extra(tmp_path, bare, capsys):
+    assert cli.main([str(write_recipe(tmp_path))]) == 2
+    assert "no torch, trl here: pip install 'pytest-thinkingbox[train]'" in capsys.readouterr().err
+
+
+def test_a_dry_run_prints_every_setting_and_every_deviation(tmp_path, bare, capsys):
+    assert cli.main(["--dry-run", str(write_recipe(tmp_path))]) == 0
+    shown = capsys.readouterr().out
+    assert "algorithm.clip_low = 0.2" in shown
+    assert "run.steps = 2, the reference had 50" in shown
+    assert shown.rstrip().endswith("thinkingbox-train RECIPE.toml")
+
+
+def test_a_dry_run_names_the_launcher_of_several_processes(tmp_path, capsys):
+    path = write_recipe(
+        tmp_path, ("processes = 1", "processes = 2"), ("accumulation = 2", "accumulation = 1")
+    )
+    assert cli.main(["--dry-run", str(path)]) == 0
+    assert "accelerate launch --num_processes 2 -m thinkingbox_trainer RECIPE.toml" in capsys.readouterr().out
+
+
+def test_an_engine_that_this_version_does_not_run_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "_missing", list)
+    assert cli.main([str(write_recipe(tmp_path, ('engine = "transformers"', 'engine = "vllm"')))]) == 2
+    assert "hardware.engine = 'vllm' cannot be run by this version" in capsys.readouterr().err
+
+
+def test_a_wrong_recipe_is_one_line_and_no_traceback(tmp_path, capsys):
+    assert cli.main([str(tmp_path / "none.toml")]) == 2
+    assert capsys.readouterr().err.startswith("thinkingbox-train: ")
+
+
+def tiny(folder: Path) -> None:
+    (folder / "tiny").mkdir()
+    shape = {
+        "hidden_size": 64, "num_hidden_layers": 2, "intermediate_size": 128, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 512, "tie_word_embeddings": True,
+    }  # fmt: skip
+    (folder / "tiny" / "config.json").write_text(json.dumps(shape), encoding="utf-8")
+
+
+def test_a_plan_says_what_each_part_needs(tmp_path, capsys):
+    tiny(tmp_path)
+    assert cli.main(["plan", str(write_recipe(tmp_path))]) == 0
+    shown = capsys.readouterr().out
+    assert "moments (AdamW)" in shown
+    assert "the reference had 133,120" in shown
+
+
+def test_a_plan_that_does_not_fit_fails(tmp_path, capsys):
+    tiny(tmp_path)
+    path = write_recipe(tmp_path, ("longest = 2048", "longest = 512000"))
+    assert cli.main(["plan", str(path)]) == 1
+    assert "DOES NOT FIT" in capsys.readouterr().out
+
+
+def test_a_plan_without_the_configuration_of_the_model_says_so(tmp_path, capsys):
+    assert cli.main(["plan", str(write_recipe(tmp_path))]) == 2
+    assert "a plan needs the configuration of the model" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (dependency group `train`)")
+def test_nothing_is_missing_where_the_group_is_installed():
+    assert cli._missing() == []

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_thinkingbox.errors import ConfigurationError
+from tests.trainer.recipes import write_recipe
+from thinkingbox_trainer.recipe import deviations, read_recipe, settings
+
+
+def wrong(tmp_path, *changes: tuple[str, str]) -> str:
+    with pytest.raises(ConfigurationError) as refused:
+        read_recipe(write_recipe(tmp_path, *changes))
+    return str(refused.value)
+
+
+def test_a_recipe_is_read(tmp_path):
+    recipe = read_recipe(write_recipe(tmp_path))
+    assert (recipe.episodes.groups, recipe.algorithm.learning_rate) == (2, 1e-3)
+    assert len(settings(recipe)) == 45
+
+
+def test_a_setting_that_is_missing_is_named_with_its_place(tmp_path):
+    assert "algorithm.clip_high: Field required" in wrong(tmp_path, ("clip_high = 0.2\n", ""))
+
+
+def test_a_setting_that_nobody_knows_is_refused(tmp_path):
+    assert "run.speed: Extra inputs are not permitted" in wrong(tmp_path, ("seed = 1", "seed = 1\nspeed = 2"))
+
+
+def test_a_wrong_value_is_shown(tmp_path):
+    message = wrong(tmp_path, ('refill = "group"', 'refill = "all"'))
+    assert "recipe.toml: 1 wrong" in message
+    assert "episodes.refill: Input should be 'group' or 'member', not 'all'" in message
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path):
+    assert "recipe.toml: " in wrong(tmp_path, ("[run]", "[run"))
+
+
+def test_a_step_trains_on_as_many_sequences_as_it_plays(tmp_path):
+    message = wrong(tmp_path, ("accumulation = 2", "accumulation = 3"))
+    assert "2 groups of 4 are 8 sequences, but processes x batch x accumulation = 1 x 4 x 3 = 12" in message
+
+
+def test_top_p_below_one_needs_a_reason(tmp_path):
+    change = ("top_p = 1.0", "top_p = 0.95"), ('engine = "transformers"', 'engine = "vllm"')
+    assert "or say `why`" in wrong(tmp_path, *change)
+    read_recipe(write_recipe(tmp_path, *change, ("top_k = 0", 'top_k = 0\nwhy = "as published"')))
+
+
+def test_the_engine_of_transformers_samples_from_the_whole_distribution(tmp_path):
+    change = ("top_k = 0", 'top_k = 20\nwhy = "as published"')
+    assert "samples with top_p = 1.0 and top_k = 0 only" in wrong(tmp_path, change)
+
+
+def test_lora_is_said_whole_or_not_at_all(tmp_path):
+    assert "needs lora_rank" in wrong(tmp_path, ('method = "full"', 'method = "lora"\nlora_rank = 8'))
+    assert "are for method 'lora'" in wrong(tmp_path, ('method = "full"', 'method = "full"\nlora_rank = 8'))
+
+
+def test_every_deviation_from_the_reference_is_listed(tmp_path):
+    lines = deviations(read_recipe(write_recipe(tmp_path)))
+    assert "episodes.groups = 2, the reference had 18" in lines
+    assert "sampling.top_p = 1.0, the reference had 0.95" in lines
+    assert not any("weight_decay" in line for line in lines)

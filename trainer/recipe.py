@@ -1,0 +1,198 @@
+"""Recipes: TOML files that say everything a run depends on. Nothing that matters has a silent default."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pytest_thinkingbox.errors import ConfigurationError
+
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Run(_Part):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    seed: Annotated[int, Field(ge=0)]
+    steps: Count
+    output: str
+    """A folder, from the recipe's own."""
+
+
+class SuitePart(_Part):
+    paths: list[str]
+    """Of pytest, from the recipe's folder."""
+    arguments: list[str] = []
+    reward: Literal["binary", "credit"]
+    check_seconds: Positive
+    tasks: list[str] | None = None
+    """Ids of the pool; all tasks of the suite when it is not there."""
+
+
+class Model(_Part):
+    path: str
+    """A checkpoint folder, from the recipe's own, or a name on the hub."""
+    method: Literal["full", "lora"]
+    dtype: Literal["float32", "bfloat16"]
+    lora_rank: Count | None = None
+    lora_alpha: Count | None = None
+    lora_targets: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _lora_is_whole(self) -> Model:
+        given = [self.lora_rank, self.lora_alpha, self.lora_targets]
+        if self.method == "lora" and None in given:
+            raise ValueError("method 'lora' needs lora_rank, lora_alpha and lora_targets")
+        if self.method == "full" and any(one is not None for one in given):
+            raise ValueError("lora_rank, lora_alpha and lora_targets are for method 'lora'")
+        return self
+
+
+class Episodes(_Part):
+    groups: Count
+    group_size: Annotated[int, Field(ge=2)]
+    concurrency: Count
+    most_episodes: Count
+    """Begun in one step, refilled and replaced ones included."""
+    refill: Literal["group", "member"]
+    replace_uniform: bool
+    """Take another task for a group in which all are worth the same."""
+    longest: Count
+    """Ids of one conversation, all that was told included."""
+    answer: Count
+    """Ids of one generation."""
+
+
+class Sampling(_Part):
+    temperature: Positive
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    top_k: Annotated[int, Field(ge=0)]
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _ratio_is_right(self) -> Sampling:
+        if (self.top_p < 1 or self.top_k > 0) and not self.why.strip():
+            raise ValueError(
+                "with top_p below 1 or top_k above 0 the policy is sampled from another distribution than the one "
+                "whose probabilities are in the importance ratio: take top_p = 1.0 and top_k = 0, or say `why`"
+            )
+        return self
+
+
+class Algorithm(_Part):
+    learning_rate: Positive
+    weight_decay: Amount
+    clip_low: Positive
+    clip_high: Positive
+    num_iterations: Literal[1]
+    loss: Literal["token-mean"]
+    scale_rewards: Literal["group", "batch", "none"]
+    kl: Amount
+    max_grad_norm: Positive
+    importance_mode: Literal["token_truncate"]
+    importance_cap: Positive
+
+
+class Hardware(_Part):
+    engine: Literal["transformers", "vllm"]
+    processes: Count
+    """That train."""
+    batch: Count
+    """Sequences of one process in one forward pass."""
+    accumulation: Count
+    memory_gb: Positive
+    """Of one device that trains."""
+    sharding: Literal["none", "full"]
+    """Whether weights, gradients and moments are split among the processes."""
+    gradient_checkpointing: bool
+
+
+class Recipe(_Part):
+    run: Run
+    suite: SuitePart
+    model: Model
+    episodes: Episodes
+    sampling: Sampling
+    algorithm: Algorithm
+    hardware: Hardware
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Recipe:
+        rows = self.episodes.groups * self.episodes.group_size
+        trained = self.hardware.processes * self.hardware.batch * self.hardware.accumulation
+        if rows != trained:
+            raise ValueError(
+                f"{self.episodes.groups} groups of {self.episodes.group_size} are {rows} sequences, but "
+                f"processes x batch x accumulation = {self.hardware.processes} x {self.hardware.batch} x "
+                f"{self.hardware.accumulation} = {trained}: a step would train on another number than it plays"
+            )
+        if self.episodes.most_episodes < rows:
+            raise ValueError(
+                f"most_episodes = {self.episodes.most_episodes} is less than the {rows} of one step"
+            )
+        if self.hardware.engine == "transformers" and (self.sampling.top_p, self.sampling.top_k) != (1.0, 0):
+            raise ValueError("engine 'transformers' samples with top_p = 1.0 and top_k = 0 only")
+        return self
+
+
+def read_recipe(path: Path) -> Recipe:
+    """Raises ConfigurationError that names the file, the place and the value."""
+    try:
+        return Recipe.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+    except ValidationError as error:
+        lines = [_line(one) for one in error.errors()]
+        raise ConfigurationError(f"{path}: " + "\n  ".join([f"{len(lines)} wrong", *lines])) from None
+
+
+def _line(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "recipe"
+    given = "" if error["type"] in ("missing", "value_error") else f", not {error['input']!r}"
+    return f"{where}: {error['msg'].removeprefix('Value error, ')}{given}"
+
+
+def settings(recipe: Recipe) -> list[tuple[str, Any]]:
+    """Every setting as `part.name` and value, in the order of the recipe."""
+    return [
+        (f"{part}.{name}", value)
+        for part, values in recipe.model_dump().items()
+        for name, value in values.items()
+    ]
+
+
+REFERENCE: dict[str, Any] = {
+    "run.steps": 50,
+    "model.method": "full",
+    "model.dtype": "bfloat16",
+    "episodes.groups": 18,
+    "episodes.group_size": 8,
+    "episodes.refill": "group",
+    "episodes.longest": 133_120,
+    "sampling.temperature": 1.0,
+    "sampling.top_p": 0.95,
+    "sampling.top_k": 20,
+    "algorithm.learning_rate": 1e-6,
+    "algorithm.weight_decay": 0.0,
+    "algorithm.kl": 0.0,
+    "algorithm.loss": "token-mean",
+}
+"""What the published run used, where that is known."""
+
+
+def deviations(recipe: Recipe) -> list[str]:
+    """Where the recipe differs from the published run."""
+    given = dict(settings(recipe))
+    return [
+        f"{name} = {given[name]!r}, the reference had {value!r}"
+        for name, value in REFERENCE.items()
+        if given[name] != value
+    ]

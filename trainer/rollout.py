@@ -1,0 +1,148 @@
+"""The rows of a step: episodes on the pool of a campaign, graded by the test functions, put into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_thinkingbox.agents.tokens import Trace
+from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
+from pytest_thinkingbox.episodes.seeds import derive_seed
+from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.rewards.player import Player
+from pytest_thinkingbox.rewards.suite import Reward, Suite, reward_of
+from thinkingbox_trainer.groups import Cursor, Filled, Member, Rules, fill
+
+MOST_INVALID = 0.5
+"""Over this share of invalid episodes in a step the training stops: it would learn from an outage."""
+MOST_SKIPPED = 2
+"""After so many steps in a row without enough groups the training stops."""
+
+
+class TrainingStopped(ThinkingboxError):
+    """Going on would train on nothing, or on an outage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One sequence: `mask` has 1 where the model wrote. A row that only fills up has no task and no reward."""
+
+    prompt: list[int]
+    completion: list[int]
+    mask: list[int]
+    reward: float | None
+    task: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """`skip`: too few groups to learn from, the optimizer must not move."""
+
+    rows: list[Row]
+    skip: bool
+    metrics: dict[str, float]
+
+
+class Traces:
+    """Where the agent leaves the ids of an episode until it is graded."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int, int], Trace] = {}
+
+    def keep(self, request: EpisodeRequest, trace: Trace) -> None:
+        self._kept[request.task_id, request.attempt, request.seed] = trace
+
+    def take(self, request: EpisodeRequest) -> Trace | None:
+        """None where the episode ended before the agent began."""
+        return self._kept.pop((request.task_id, request.attempt, request.seed), None)
+
+
+class Rollouts:
+    """Makes the steps of a run. `filler` is a token id for rows that only fill up."""
+
+    def __init__(
+        self,
+        *,
+        suite: Suite,
+        player: Player,
+        traces: Traces,
+        cursor: Cursor,
+        rules: Rules,
+        reward: Reward,
+        seed: int,
+        filler: int,
+        report: Callable[[dict[str, float]], None] = lambda metrics: None,
+    ) -> None:
+        self._suite = suite
+        self._player = player
+        self._traces = traces
+        self._cursor = cursor
+        self._rules = rules
+        self._reward: Reward = reward
+        self._seed = seed
+        self._filler = filler
+        self._report = report
+        self._skipped = 0
+        # One thread for each episode under way: it waits for the end and asks for the verdict.
+        self._threads = ThreadPoolExecutor(
+            rules.groups * rules.size, thread_name_prefix="thinkingbox-members"
+        )
+
+    def step(self, number: int) -> Step:
+        """Raises TrainingStopped."""
+
+        def play(task: str, member: int, attempt: int) -> Future[Member]:
+            seed = derive_seed(self._seed, "train", number, task, member, attempt)
+            episode = self._player.play(task, member=member, seed=seed)
+            return self._threads.submit(lambda: self._graded(task, episode.result()))
+
+        filled = fill(self._cursor.step(), play, self._rules)
+        metrics = _metrics(filled, self._rules)
+        self._report({"step": number, **metrics})
+        if filled.invalid_share > MOST_INVALID:
+            raise TrainingStopped(
+                f"step {number}: {filled.invalid} of {filled.episodes} episodes were invalid; look at what is down "
+                "before you go on"
+            )
+        skip = 2 * len(filled.accepted) < self._rules.groups
+        self._skipped = self._skipped + 1 if skip else 0
+        if self._skipped >= MOST_SKIPPED:
+            raise TrainingStopped(
+                f"step {number} is the {self._skipped}. in a row with fewer than half of {self._rules.groups} groups "
+                f"({len(filled.uniform)} were worth the same for every member, {len(filled.given_up)} stayed invalid): "
+                "select tasks that this policy sometimes solves"
+            )
+        rows = [row for group in filled.accepted for row in (one.row for one in group.members)]
+        padding = Row(prompt=[self._filler], completion=[self._filler], mask=[0], reward=None, task=None)
+        rows += [padding] * (filled.missing * self._rules.size)
+        return Step(rows=rows, skip=skip, metrics=metrics)
+
+    def _graded(self, task: str, episode: Episode) -> Member:
+        trace = self._traces.take(episode.request)
+        reward = reward_of(self._suite.grade(episode), reward=self._reward)
+        if reward is None or trace is None:
+            return Member(None)
+        written = trace.completion or [self._filler]  # TRL takes no empty completion
+        mask = trace.mask or [0]
+        prompt = trace.prompt or [self._filler]
+        return Member(reward, Row(prompt=prompt, completion=written, mask=mask, reward=reward, task=task))
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _metrics(filled: Filled, rules: Rules) -> dict[str, float]:
+    rewards = [one.reward for group in filled.accepted for one in group.members if one.reward is not None]
+    written: list[Any] = [one.row for group in filled.accepted for one in group.members]
+    return {
+        "reward": sum(rewards) / len(rewards) if rewards else float("nan"),
+        "groups": len(filled.accepted),
+        "groups_missing": filled.missing,
+        "groups_uniform": len(filled.uniform),
+        "groups_given_up": len(filled.given_up),
+        "episodes": filled.episodes,
+        "invalid_share": filled.invalid_share,
+        "tokens_written": sum(sum(row.mask) for row in written),
+    }
