@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from pytest_thinkingbox.cli import main
+
 ONE = """
 @shop.task("Close order 1.", solution=CLOSE_1)
 def test_close(changes):
@@ -47,3 +49,22 @@ def test_a_purpose_that_is_none_is_a_usage_error(suite, run, purpose):
     outcome = run(f"--tb-purpose={purpose}")
     assert outcome.status == 4
     assert f"--tb-purpose: {purpose!r} must be probe, validation or evaluation" in outcome.text
+
+
+def test_t42_a_figure_that_raises_at_the_end_takes_no_record_with_it(
+    suite, run, pytester, monkeypatch, capsys
+):
+    suite(ONE)
+
+    def broken(**_: object) -> None:
+        raise ZeroDivisionError("no figure")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pytest_thinkingbox.report.reading.verdict_of", broken)
+        outcome = run("--tb-attempts=2")
+    assert "ZeroDivisionError: no figure" in outcome.text
+    assert outcome.status != 0
+    assert [one["outcome"] for one in outcome.records()] == ["passed", "passed"]
+    capsys.readouterr()
+    assert main(["report", ".thinkingbox"]) == 0
+    assert "2/2" in capsys.readouterr().out
