@@ -97,7 +97,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             path = Path(root, name)
             mode = path.lstat().st_mode
             if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
-                yield os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "replace"), path
+                yield path.relative_to(folder).as_posix(), path
 
 
 def _read(path: Path) -> tuple[int, str, bytes | None]:

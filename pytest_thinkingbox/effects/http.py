@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from pytest_thinkingbox.declare.effects import Reply, Routes
 from pytest_thinkingbox.state.received import ReceivedRequest, together
@@ -56,18 +57,18 @@ class HttpSink:
         """Keep a complete request; what it is to be answered."""
         if self._closed:
             return Reply(503, {"error": "The attempt is over."})
-        target = urlsplit(head.target.decode("latin-1"))
+        raw_path, query = _target(head.target.decode("latin-1"))
         headers: dict[str, str] = {}
         for raw_name, raw_value in head.headers:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        method, path = head.method.decode("latin-1").upper(), unquote(target.path) or "/"
+        method, path = head.method.decode("latin-1").upper(), unquote(raw_path) or "/"
         reply = self._reply(f"{method} {path}", path)
         self.received.append(
             ReceivedRequest(
                 method=method,
                 path=path,
-                query=together(parse_qsl(target.query, keep_blank_values=True, errors="replace")),
+                query=together(parse_qsl(query, keep_blank_values=True, errors="replace")),
                 headers=headers,
                 data=_decoded(body, headers.get("content-encoding", "")),
                 status=None if reply.disconnect else reply.status,
@@ -165,6 +166,13 @@ class _Session:
         parts.append(self._protocol.send(h11.EndOfMessage()))
         self._writer.write(b"".join(part or b"" for part in parts))
         await self._writer.drain()
+
+
+def _target(target: str) -> tuple[str, str]:
+    """Path and query, as they were sent. Proxies are asked for whole URLs, of which the authority is left out."""
+    whole = re.match(r"https?://[^/?]*", target, re.IGNORECASE)
+    path, _, query = (target[whole.end() :] if whole else target).partition("?")
+    return path, query
 
 
 def _encoded(reply: Reply) -> tuple[bytes, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import lookup
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email import policy
@@ -76,8 +77,14 @@ class FileChange:
         return as_json(self.data or b"")
 
 
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined"})
+"""Python's own, of which some take hours for a megabyte."""
+
+
 def as_text(data: bytes, charset: str) -> str:
     try:
+        if lookup(charset).name in _NO_CHARSETS:
+            charset = "utf-8"
         return data.decode(charset, "replace")
     except (LookupError, UnicodeError, ValueError):  # a character set that does not exist, or none for text
         return data.decode("utf-8", "replace")

@@ -79,7 +79,7 @@ def test_of_a_large_file_only_size_and_digest_are_kept(
 def test_odd_files_are_no_trouble(workdir: WorkDir) -> None:
     os.mkfifo(workdir.folder / "pipe")
     Path(os.fsdecode(os.fsencode(workdir.folder) + b"/\xff")).write_text("odd")
-    assert said(workdir) == [("added", "�", "odd")]
+    assert said(workdir) == [("added", "\udcff", "odd")]
 
 
 def test_the_folder_goes_whatever_permissions_were_taken(source: Path) -> None:

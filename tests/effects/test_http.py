@@ -220,3 +220,38 @@ def test_wrong_replies_and_routes_are_refused() -> None:
         Reply(200, {}, text="x")
     with pytest.raises(TypeError, match=r"http=\[\] must be True, or replies by route"):
         routes_of("Environment", [])
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "query"),
+    [
+        ("http://other.example/hooks?a=1", "/hooks", {"a": "1"}),
+        ("//hooks", "//hooks", {}),
+        ("http://[", "/", {}),
+        ("/a%FFb?%FF=%FF", "/a\ufffdb", {"\ufffd": "\ufffd"}),
+        ("*", "*", {}),
+    ],
+)
+def test_odd_targets_arrive_too(target: str, path: str, query: dict[str, str]) -> None:
+    async def go() -> list[ReceivedRequest]:
+        async with open_http_sink({}) as sink:
+            reader, writer = await asyncio.open_connection(sink.host, sink.port)
+            writer.write(f"OPTIONS {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            writer.close()
+        return sink.received
+
+    [received] = asyncio.run(go())
+    assert (received.path, received.query) == (path, query)
+
+
+def test_a_character_set_that_is_none_takes_no_time() -> None:
+    request = ReceivedRequest(
+        method="POST",
+        path="/",
+        headers={"content-type": "text/plain; charset=punycode"},
+        data=b"a" * 2_000_000,
+    )
+    started = time.monotonic()
+    assert request.text == "a" * 2_000_000
+    assert time.monotonic() - started < 2

@@ -16,7 +16,8 @@ from pytest_thinkingbox.records.schema import (
     parse_record,
 )
 from pytest_thinkingbox.records.wire import dump, info_data, record_data
-from pytest_thinkingbox.state.model import ReceivedMail
+from pytest_thinkingbox.state.model import Attachment, ReceivedMail
+from pytest_thinkingbox.state.received import FileChange, ReceivedRequest
 from tests.records.builders import info, record
 
 FULL = record(
@@ -134,3 +135,41 @@ def test_a_record_validates_against_the_shipped_schema() -> None:
 
 def test_campaign_info_has_a_field_for_each_of_the_file() -> None:
     assert isinstance(parse_info(json.dumps(info_data(info())), where="here"), CampaignInfo)
+
+
+def test_what_the_sinks_held_survives_whatever_it_is() -> None:
+    odd = "\udcff\x00\u202e"
+    written_one = record(
+        mail=[
+            ReceivedMail(
+                sender=odd,
+                recipients=(odd,),
+                subject=odd,
+                text=odd,
+                attachments=(Attachment(name=odd, type="a/b", data=b"\xff\x00"),),
+            )
+        ],
+        http=[
+            ReceivedRequest(
+                method="POST", path=odd, query={odd: [odd, ""]}, headers={odd: odd}, data=b"\xff{"
+            ),
+            ReceivedRequest(method="GET", path="/", data='{"name": "Zoë"}'.encode(), status=None),
+        ],
+        files=[
+            FileChange(change="added", path=odd, size=2, digest="d", data=b"\xff\x00"),
+            FileChange(change="removed", path="a", size=2, digest="d"),
+        ],
+    )
+    line = dump(record_data(written_one), redactor=Redactor())
+    assert '"data":"{\\"name\\": \\"Zo\\u00eb\\"}"' in line
+    read = parse_record(line, where="here")
+    assert (read.mail, read.http, read.files) == (
+        tuple(written_one.mail or ()), tuple(written_one.http or ()), tuple(written_one.files or ()),
+    )  # fmt: skip
+
+
+def test_content_that_is_no_base64_is_refused_by_name() -> None:
+    data = record_data(record(files=[FileChange(change="added", path="a", size=1, digest="d", data=b"\xff")]))
+    data["files"][0]["data"]["base64"] = "?"
+    with pytest.raises(BrokenRecords, match=r"here: .*base64"):
+        parse_record(json.dumps(data), where="here")
