@@ -15,7 +15,7 @@ MOST_LINES = 450
 
 # Lowest first. A module belongs to the longest name that fits; it may import its own kind and what lies below.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "threads"),
+    ("errors", "threads", "folders"),
     ("declare", "state"),
     ("records", "episodes.model", "episodes.clock", "episodes.seeds"),
     ("stats", "effects", "tokens", "agents.base", "backends.base"),

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> Iterable[str]:
     latest; end the database servers that killed runs started. No record goes, and nothing of a run that has not ended.
     """
     from pytest_thinkingbox.backends import sweep_server, sweep_servers
-    from pytest_thinkingbox.backends.sqlite.folders import sweep_all
+    from pytest_thinkingbox.folders import sweep_all
     from pytest_thinkingbox.records.clean import remove_databases, remove_proofs
 
     gone: list[Path | str] = [*sweep_all(), *remove_proofs(options.folder)]

@@ -7,11 +7,13 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.folders import OwnedFolder
 from pytest_thinkingbox.state.received import FileChange
 
 LARGEST_KEPT = 4 * 1024 * 1024
@@ -27,11 +29,38 @@ class _Known:
     digest: str
 
 
+class _Place:
+    """The folder in which all working directories of this process lie, as long as there are any."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owned: OwnedFolder | None = None
+        self._users = 0
+
+    def take(self) -> Path:
+        """A new folder in it."""
+        with self._lock:
+            if self._owned is None:
+                self._owned = OwnedFolder(Path(tempfile.gettempdir()), "work")
+            self._users += 1
+            return Path(tempfile.mkdtemp(dir=self._owned.path))
+
+    def give_back(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users and self._owned is not None:
+                self._owned.close()
+                self._owned = None
+
+
+_PLACE = _Place()
+
+
 class WorkDir:
     """A folder of its own, empty or a copy of `source`. `folder` may be written to by anybody of the attempt."""
 
     def __init__(self, source: Path | None) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix="thinkingbox-work-"))
+        self._root = _PLACE.take()
         self.folder = self._root / "work"
         try:
             if source is None:
@@ -71,6 +100,12 @@ class WorkDir:
 
     def remove(self) -> None:
         """The folder and all that is in it, whatever permissions were taken from it."""
+        try:
+            self._empty()
+        finally:
+            _PLACE.give_back()
+
+    def _empty(self) -> None:
         shutil.rmtree(self._root, ignore_errors=True)
         if self._root.exists():
             for root, directories, _ in os.walk(self._root):

@@ -18,7 +18,6 @@ from sqlalchemy import Connection, text
 
 from pytest_thinkingbox.backends.base import Lease
 from pytest_thinkingbox.backends.sqlite import SqliteBackend, files, store
-from pytest_thinkingbox.backends.sqlite.folders import OwnedFolder
 from pytest_thinkingbox.episodes.model import StartState
 
 from .sqlite_worlds import environment_of, raw
@@ -355,37 +354,3 @@ def test_start_states_that_nobody_uses_make_room(backend: SqliteBackend) -> None
     assert runs == [1, 2, 3, 2]
     assert finish(held) == []
     assert sorted(key or "" for _, key in backend._templates) == ["", "1", "2"]
-
-
-# ---------------------------------------- leftovers
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such locks")
-def test_t30_the_next_run_sweeps_what_a_killed_one_left(tmp_path: Path) -> None:
-    program = """
-import sys
-from pathlib import Path
-from pytest_thinkingbox.backends.sqlite.folders import OwnedFolder
-folder = OwnedFolder(Path(sys.argv[1]), "run")
-(folder.path / "attempt-1.sqlite").write_bytes(b"x")
-print(folder.path, flush=True)
-sys.stdin.read()
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    theirs = Path(process.stdout.readline().strip())
-    mine = OwnedFolder(tmp_path, "mine")
-    assert theirs.exists()
-    process.kill()
-    process.communicate()
-    next_one = OwnedFolder(tmp_path, "next")
-    assert not theirs.exists()
-    assert mine.path.exists()
-    mine.close()
-    next_one.close()
-    assert list(tmp_path.iterdir()) == []

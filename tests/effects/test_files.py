@@ -88,3 +88,18 @@ def test_the_folder_goes_whatever_permissions_were_taken(source: Path) -> None:
     (workdir.folder / "rates").chmod(0)
     workdir.remove()
     assert not workdir.folder.exists()
+
+
+def test_the_folders_of_a_process_lie_in_one_that_goes_with_the_last(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    one, other = WorkDir(source), WorkDir(None)
+    assert one.folder != other.folder
+    [place] = temporary.iterdir()
+    one.remove()
+    assert [place] == list(temporary.iterdir())
+    other.remove()
+    assert list(temporary.iterdir()) == []

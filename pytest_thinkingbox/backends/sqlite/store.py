@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from pytest_thinkingbox.backends.sqlite.files import clone_content, open_file
-from pytest_thinkingbox.backends.sqlite.folders import MEMORY, OwnedFolder
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile, CopiedFile, OverlayBase, OverlayFile
+from pytest_thinkingbox.folders import MEMORY, OwnedFolder
 
 _OVERLAY_FROM = 16_000_000  # bytes; below, a copy and comparing it take less than about 10 ms
 _SHARE = 4  # of what is free, this part is used
@@ -39,12 +39,12 @@ class Store:
 
     def __init__(self, *, label: str, directory: Path | None, fast: bool) -> None:
         self._fast = fast
-        self._owned = [OwnedFolder(directory or Path(tempfile.gettempdir()), label)]
+        self._owned = [OwnedFolder(directory or Path(tempfile.gettempdir()), f"sqlite-{label}")]
         self.folder = self._owned[0].path
         self._disk = Area(self.folder, shutil.disk_usage(self.folder).free // _SHARE)
         self._memory: Area | None = None
         if fast and sys.platform == "linux" and os.access(MEMORY, os.W_OK | os.X_OK):
-            self._owned.append(OwnedFolder(MEMORY, label))
+            self._owned.append(OwnedFolder(MEMORY, f"sqlite-{label}"))
             self._memory = Area(self._owned[1].path, _free_memory() // _SHARE)
         self._numbers = itertools.count(1)
         self._changed = threading.Condition()

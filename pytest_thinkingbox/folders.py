@@ -1,4 +1,4 @@
-"""Folders for databases: made under a lock, swept by the next run when their owner was killed."""
+"""Folders for what attempts work with: made under a lock, swept by the next run when their owner was killed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-_PREFIX = "thinkingbox-sqlite-"
+_PREFIX = "thinkingbox-"
 _LOCK = "owner.lock"
 MEMORY = Path("/dev/shm")
 
 
 class OwnedFolder:
-    """A folder that goes with this object; if the process is killed, with the next `OwnedFolder` beside it."""
+    """A folder that goes with this object; if the process is killed, with the next `OwnedFolder` beside it.
+
+    `label` is part of its name.
+    """
 
     def __init__(self, parent: Path, label: str) -> None:
         sweep(parent)
