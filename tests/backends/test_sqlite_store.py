@@ -280,7 +280,7 @@ def test_copies_lie_in_memory_while_they_fit(
 def test_without_a_memory_file_system_copies_lie_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_MEMORY", tmp_path / "nowhere")
+    monkeypatch.setattr(store, "MEMORY", tmp_path / "nowhere")
     backend = SqliteBackend(label="disk", directory=tmp_path)
     lease = backend.acquire(NUMBERS, None, attempt_id="a")
     assert path_of(lease).is_relative_to(tmp_path)
