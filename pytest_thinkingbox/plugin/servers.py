@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.declare import Database
     from pytest_thinkingbox.plugin.options import Options
 
-_OWN = re.compile(r"postgres(-embedded|:[^/\s]+)?")
+_OWN = re.compile(r"postgres(-embedded|:[^/\s]+)?|(mysql|mariadb)(:[^/\s]+)?")
 
 
 def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> None:

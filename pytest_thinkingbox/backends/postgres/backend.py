@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import psycopg
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.schema import CreateTable
 
 from pytest_thinkingbox.backends.postgres.clones import Clones
 from pytest_thinkingbox.backends.postgres.engines import Engines, ReadOnly
@@ -25,6 +21,8 @@ from pytest_thinkingbox.backends.postgres.roles import (
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template, build
 from pytest_thinkingbox.backends.server.names import Campaign, token_of
+from pytest_thinkingbox.backends.server.once import once
+from pytest_thinkingbox.backends.server.sources import identity
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -199,40 +197,11 @@ class PostgresBackend:
     def _token(self, environment: Environment, start: StartState | None) -> str:
         """Equal in all processes of the campaign where they certainly mean the same; else this process's own."""
         database = environment.database
-        parts = [_identity(database.schema), _identity(database.seed)]
+        dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+        parts = [identity(database.schema, dialect), identity(database.seed, dialect)]
         if start is not None:
-            parts += [start.key, _identity(start.run)]
+            parts += [start.key, identity(start.run, dialect)]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return token_of(self._own, str(id(environment)), "" if start is None else start.key)
         return token_of(environment.name, *known)
-
-
-def once(function: Callable[[], object]) -> Callable[[], None]:
-    """What calls it the first time only."""
-    called = threading.Lock()
-
-    def go() -> None:
-        if called.acquire(blocking=False):
-            function()
-
-    return go
-
-
-def _identity(source: Any) -> str | None:
-    """What tells a source from all others of this campaign; None for a function that holds values of its own."""
-    if source is None:
-        return "nothing"
-    if isinstance(source, Path):
-        found = source.stat()
-        return f"{source} {found.st_size} {found.st_mtime_ns}"
-    if not callable(source):  # metadata
-        dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-        return "\n".join(str(CreateTable(table).compile(dialect=dialect)) for table in source.sorted_tables)
-    return _of_function(source)
-
-
-def _of_function(function: Callable[..., Any]) -> str | None:
-    if not inspect.isfunction(function) or function.__closure__ or "<" in function.__qualname__:
-        return None
-    return f"{function.__module__}.{function.__qualname__} {function.__code__.co_filename}"

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from pytest_thinkingbox.backends.postgres import queries
-from pytest_thinkingbox.state.model import SchemaDelta, TableInfo
+from pytest_thinkingbox.state.model import TableInfo
 
 Connection = psycopg.Connection[Any]
 
@@ -88,22 +88,3 @@ def has_large_objects(connection: Connection) -> bool:
 
 def _read_types(connection: Connection) -> tuple[tuple[int, int, str], ...]:
     return tuple(connection.execute(queries.TYPES).fetchall())
-
-
-def schema_deltas(
-    before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]
-) -> tuple[SchemaDelta, ...]:
-    """Objects that were created, dropped or altered, tables first."""
-    deltas = []
-    for (kind, name), old in before.items():
-        new = after.get((kind, name))
-        if new is None:
-            deltas.append(SchemaDelta("dropped", kind, name, before=old))
-        elif new != old:
-            deltas.append(SchemaDelta("altered", kind, name, before=old, after=new))
-    deltas += [
-        SchemaDelta("created", kind, name, after=new)
-        for (kind, name), new in after.items()
-        if (kind, name) not in before
-    ]
-    return tuple(sorted(deltas, key=lambda delta: (delta.type != "table", delta.type, delta.name)))

@@ -20,7 +20,6 @@ from pytest_thinkingbox.backends.postgres.catalog import (
     has_large_objects,
     read_objects,
     read_tables,
-    schema_deltas,
 )
 from pytest_thinkingbox.backends.postgres.compare import Comparison, full_changes
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
@@ -30,6 +29,7 @@ from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template
+from pytest_thinkingbox.backends.server.deltas import schema_deltas
 from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.state.diff import diff_rows
 from pytest_thinkingbox.state.model import RowChange, StateDiff

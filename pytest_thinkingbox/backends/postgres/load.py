@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,12 @@ from psycopg import sql
 from pytest_thinkingbox.backends.postgres.engines import engine_for_author
 from pytest_thinkingbox.backends.postgres.programs import needs_psql, read_sql, run_psql
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
+from pytest_thinkingbox.backends.server.sources import Source, describe
 from pytest_thinkingbox.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sqlalchemy import MetaData
 
-Source = Path | Callable[..., None]
 Connection = psycopg.Connection[Any]
 
 _SHOWN = 200
@@ -116,17 +115,6 @@ SELECT conname::text, conrelid::regclass::text, confrelid::regclass::text,
     JOIN pg_attribute a USING (attnum) WHERE a.attrelid = confrelid)
 FROM pg_constraint WHERE contype = 'f' AND conparentid = 0
 """
-
-
-def describe(source: Source) -> str:
-    """A path, or a function with the file and line that it comes from."""
-    if isinstance(source, Path):
-        return str(source)
-    name = f"{getattr(source, '__module__', '?')}.{getattr(source, '__qualname__', repr(source))}"
-    try:
-        return f"{name} ({inspect.getsourcefile(source)}:{inspect.getsourcelines(source)[1]})"
-    except (TypeError, OSError):
-        return name
 
 
 def _line(text: str, error: psycopg.Error) -> str:

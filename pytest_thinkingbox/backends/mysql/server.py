@@ -1,0 +1,300 @@
+"""One server as its administrator sees it: connections, what it can do, the removal of what campaigns left behind."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pymysql
+from pymysql.constants import ER
+from pymysql.err import MySQLError
+from sqlalchemy import URL, make_url
+from sqlalchemy.dialects.mysql.pymysql import MySQLDialect_pymysql
+from sqlalchemy.exc import ArgumentError
+
+from pytest_thinkingbox.backends.mysql import sql
+from pytest_thinkingbox.backends.mysql.sql import Connection, query
+from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, token_of
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+
+_CONNECT_SECONDS = 10
+_LOCK_SECONDS = 600
+_OLDEST = {"MariaDB": (10, 6), "MySQL": (8, 0)}
+_LONGEST_PART = 20
+"""Names of users are at most 32 characters in MySQL."""
+
+
+def campaign_named(label: str) -> Campaign:
+    """The campaign's part of names, short enough for a user's name."""
+    plain = Campaign.of(label.replace("-", "").replace("_", "")).part
+    if len(plain) > _LONGEST_PART or len(label) > _LONGEST_PART + 4:
+        plain = plain[: _LONGEST_PART - 12] + token_of(label)
+    return Campaign(plain)
+
+
+class MySQLServer:
+    """An administrator's connections to one server, and the campaign's presence on it.
+
+    A campaign lives while some session's default database is the campaign's own small one, which nobody but an
+    administrator can enter. Sessions end with their process, however that ends; whoever finds names of a campaign
+    that nobody is in may remove them.
+    """
+
+    def __init__(self, url: str, *, campaign: Campaign) -> None:
+        self.url = _checked(url)
+        self.campaign = campaign
+        self.home = campaign.name("r", "home")
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._closed = False
+        try:
+            self._keeper = self.connect()
+        except (*sql.LOST, RuntimeError) as error:
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: nobody answers there: {sql.first_line(error)}"
+            ) from error
+        self.kind, self.version = self._check()
+        query(self._keeper, f"CREATE DATABASE IF NOT EXISTS {sql.name(self.home)}")
+        self._keeper.select_db(self.home)
+        query(self._keeper, "CREATE TABLE IF NOT EXISTS templates (name VARCHAR(64) PRIMARY KEY)")
+        self.room = int(query(self._keeper, "SELECT @@GLOBAL.max_connections")[0][0])
+
+    @property
+    def shown(self) -> str:
+        """Its URL without the password."""
+        return self.url.render_as_string(hide_password=True)
+
+    def _check(self) -> tuple[str, str]:
+        said = str(query(self._keeper, "SELECT VERSION()")[0][0])
+        kind = "MariaDB" if "mariadb" in said.lower() else "MySQL"
+        found = re.match(r"(\d+)\.(\d+)", said)
+        oldest = _OLDEST[kind]
+        if found is None or (int(found[1]), int(found[2])) < oldest:
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: {kind} {said} is too old; {oldest[0]}.{oldest[1]} is the oldest"
+            )
+        try:
+            open_to_all = query(self._keeper, "SELECT Db FROM mysql.db WHERE User = ''")
+            query(self._keeper, "SELECT 1 FROM mysql.user LIMIT 1")
+        except MySQLError as error:
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: {self.url.username} is no administrator ({sql.first_line(error)}). "
+                "Databases and users of attempts need one; use a server for tests, not one that others depend on"
+            ) from error
+        if open_to_all:
+            shared = ", ".join(str(db) for (db,) in open_to_all)
+            raise ConfigurationError(
+                f"--tb-backend={self.shown}: every user may write to the databases {shared}, so attempts would share "
+                "them: DELETE FROM mysql.db WHERE User = ''; FLUSH PRIVILEGES"
+            )
+        return kind, said
+
+    def connect(self, database: str | None = None, **options: Any) -> Connection:
+        """A new connection as the administrator, in AUTOCOMMIT."""
+        return open_connection(
+            self.url.set(database=database),
+            autocommit=True,
+            connect_timeout=_CONNECT_SECONDS,
+            **options,
+        )
+
+    def url_of(self, database: str, *, user: str, password: str) -> URL:
+        """The URL of a database on this server for another user."""
+        return self.url.set(username=user, password=password, database=database)
+
+    @contextmanager
+    def admin(self) -> Iterator[Connection]:
+        """A connection in no database; one that still works goes back for the next."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        works = False
+        try:
+            if connection is None:
+                connection = self.connect()
+            yield connection
+            works = True
+        except sql.LOST as error:
+            raise InfrastructureDown(f"the database server: {sql.first_line(error)}") from error
+        finally:
+            if connection is not None:
+                with self._lock:
+                    keep = works and not self._closed and connection.open
+                    if keep:
+                        self._idle.append(connection)
+                if not keep:
+                    shut(connection)
+
+    def execute(self, statement: str) -> None:
+        with self.admin() as connection:
+            query(connection, statement)
+
+    @contextmanager
+    def locked(self, what: str) -> Iterator[Connection]:
+        """Alone among the campaign's processes. Agents cannot know the lock's name."""
+        lock = sql.text(f"tb_{token_of(str(self.url.password), self.campaign.part, what)}")
+        connection = self.connect()
+        try:
+            if query(connection, f"SELECT GET_LOCK({lock}, {_LOCK_SECONDS})") != [(1,)]:
+                raise InfrastructureDown(f"{what} is not ready after {_LOCK_SECONDS} s")
+            yield connection
+        finally:
+            shut(connection)
+
+    def is_finished(self, connection: Connection, name: str) -> bool:
+        """Whether a process of the campaign has made this template."""
+        return bool(
+            query(connection, f"SELECT 1 FROM {sql.name(self.home)}.templates WHERE name = {sql.text(name)}")
+        )
+
+    def finish(self, connection: Connection, name: str) -> None:
+        query(connection, f"INSERT INTO {sql.name(self.home)}.templates VALUES ({sql.text(name)})")
+
+    def drop(self, name: str) -> None:
+        self.execute(f"DROP DATABASE IF EXISTS {sql.name(name)}")
+
+    def remove(self, *, users: Iterable[str | None], database: str) -> None:
+        """Drop users, end their sessions, and drop the database that they used."""
+        with self.admin() as connection:
+            for user in filter(None, users):
+                query(connection, f"DROP USER IF EXISTS {sql.account(user)}")
+                for session in sessions_of(connection, user):
+                    _end(connection, session)
+            query(connection, f"DROP DATABASE IF EXISTS {sql.name(database)}")
+
+    def end_sessions(self, user: str, *, seconds: float) -> None:
+        """Return when no session of a user is left. Raises InfrastructureDown when one is still there in the end."""
+        with self.admin() as connection:
+            deadline = time.monotonic() + seconds
+            while left := sessions_of(connection, user):
+                for session in left:
+                    _end(connection, session)
+                if time.monotonic() > deadline:
+                    raise InfrastructureDown(
+                        f"{len(left)} sessions of {user} are still there {seconds:.0f} s after they were ended"
+                    )
+                time.sleep(0.001)
+
+    def end_orphans(self) -> None:
+        """Undo prepared XA transactions whose session has ended: they would keep locks for ever, and whoever knows
+        their names could commit them. One whose session lives cannot be undone from here, and need not be."""
+        with self.admin() as connection:
+            for _, first, second, both in query(connection, "XA RECOVER"):
+                name = both if isinstance(both, bytes) else str(both).encode("utf-8", "surrogateescape")
+                parts = f"x'{name[:first].hex()}', x'{name[first : first + second].hex()}'"
+                with suppress(MySQLError):
+                    query(connection, f"XA ROLLBACK {parts}")
+
+    def alive(self) -> bool:
+        """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
+        try:
+            with self._lock:
+                query(self._keeper, "SELECT 1")
+        except MySQLError:
+            return False
+        return True
+
+    def sweep(self) -> list[str]:
+        """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""
+        removed: list[str] = []
+        with self.admin() as connection:
+            found = {campaign_of(one) for one in (*_databases(connection), *_users(connection))}
+            for campaign in found:
+                if campaign not in (None, self.campaign) and not _is_held(connection, campaign):
+                    removed += _remove(connection, campaign)
+        return removed
+
+    def close(self) -> None:
+        """Let go of the campaign; the last of its processes removes everything that is called by its name."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            idle, self._idle = self._idle, []
+        with suppress(MySQLError):  # at once, not when the server notices that the session has ended
+            self._keeper.select_db("information_schema")
+        for connection in (*idle, self._keeper):
+            shut(connection)
+        with suppress(*sql.LOST):
+            connection = self.connect()
+            try:
+                if not _is_held(connection, self.campaign):
+                    _remove(connection, self.campaign)
+            finally:
+                shut(connection)
+
+
+def open_connection(url: URL, **options: Any) -> Connection:
+    """With PyMySQL, as SQLAlchemy would open it."""
+    _, arguments = MySQLDialect_pymysql(dbapi=pymysql).create_connect_args(url)
+    arguments.pop("client_flag", None)
+    return pymysql.connect(**{"charset": "utf8mb4", **arguments, **options})
+
+
+def shut(connection: Connection) -> None:
+    """Close a connection, whatever state it is in."""
+    if connection.open:
+        connection.close()
+
+
+def sessions_of(connection: Connection, user: str) -> list[int]:
+    found = query(connection, f"SELECT ID FROM information_schema.PROCESSLIST WHERE USER = {sql.text(user)}")
+    return [int(session) for (session,) in found]
+
+
+def _end(connection: Connection, session: int) -> None:
+    try:
+        query(connection, f"KILL CONNECTION {session}")
+    except MySQLError as error:
+        if error.args[0] != ER.NO_SUCH_THREAD:  # it has ended meanwhile
+            raise
+
+
+def _checked(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ConfigurationError(f"--tb-backend={url!r} is no URL") from error
+    if parsed.drivername not in ("mysql+pymysql", "mariadb+pymysql"):
+        raise ConfigurationError(
+            f"--tb-backend={parsed.render_as_string(hide_password=True)}: write it as "
+            "mysql+pymysql://USER:PASSWORD@HOST:PORT"
+        )
+    return parsed
+
+
+def _databases(connection: Connection) -> list[str]:
+    return [
+        str(one)
+        for (one,) in query(connection, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA")
+        if campaign_of(str(one)) is not None
+    ]
+
+
+def _users(connection: Connection) -> list[str]:
+    return [
+        str(one)
+        for (one,) in query(connection, "SELECT User FROM mysql.user")
+        if campaign_of(str(one)) is not None
+    ]
+
+
+def _is_held(connection: Connection, campaign: Campaign) -> bool:
+    home = sql.text(campaign.name("r", "home"))
+    return bool(query(connection, f"SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = {home} LIMIT 1"))
+
+
+def _remove(connection: Connection, campaign: Campaign) -> list[str]:
+    """Users and their sessions first, for what they hold open keeps databases from being dropped."""
+    for user in _users(connection):
+        if campaign_of(user) == campaign:
+            query(connection, f"DROP USER IF EXISTS {sql.account(user)}")
+            for session in sessions_of(connection, user):
+                _end(connection, session)
+    removed = [one for one in _databases(connection) if campaign_of(one) == campaign]
+    for one in removed:
+        query(connection, f"DROP DATABASE IF EXISTS {sql.name(one)}")
+    return removed

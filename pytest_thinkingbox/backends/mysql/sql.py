@@ -1,0 +1,54 @@
+"""Statements as text: PyMySQL has no composition of its own, and with arguments it takes a % in a name for one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import pymysql.connections
+from pymysql.err import InterfaceError, MySQLError, OperationalError
+
+Connection: TypeAlias = pymysql.connections.Connection
+
+LOST = (OperationalError, InterfaceError)
+"""What PyMySQL raises when the server is gone - among others, which an administrator's statements do not meet."""
+
+_DEFINER = re.compile(r"\bDEFINER=`(?:[^`]|``)*`(?:@`(?:[^`]|``)*`)? ?")
+
+
+def name(*parts: str) -> str:
+    """An identifier, quoted; several are a qualified one."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def names(columns: Iterable[str]) -> str:
+    return ", ".join(map(name, columns))
+
+
+def text(value: str) -> str:
+    """A string literal, whatever `sql_mode` says of backslashes and of quotes."""
+    return f"CONVERT(0x{value.encode().hex()} USING utf8mb4)" if value else "''"
+
+
+def account(user: str) -> str:
+    """A user from any host, in statements about users."""
+    return f"{name(user)}@'%'"
+
+
+def without_definer(definition: str, *, instead: str = "") -> str:
+    """A CREATE statement as the server shows it, without its DEFINER clause or with another one."""
+    return _DEFINER.sub(lambda _: instead, definition, count=1)
+
+
+def query(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
+    """Execute one statement as it is written; all its rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+def first_line(error: BaseException) -> str:
+    """What the server said, without the number when there is a text."""
+    said = error.args[1] if isinstance(error, MySQLError) and len(error.args) > 1 else error
+    return next(iter(str(said).strip().splitlines()), type(error).__name__)

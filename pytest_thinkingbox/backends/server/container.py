@@ -1,0 +1,135 @@
+"""A server that a campaign starts for itself, in a container."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from pytest_thinkingbox.backends.server import claims
+from pytest_thinkingbox.backends.server.plan import Say, ServerPlan
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+
+if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.server.docker import Docker
+
+READY_SECONDS = 60.0
+_STARTS = 2
+
+
+class NotYet(Exception):
+    """The server does not answer; what the driver said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """What one kind of server needs in a container.
+
+    `port` is the one inside, `data` where its files lie. `environment` takes the password, `command` the settings;
+    `url` gives the administrator's address on a host. `ask` returns what answers there ("PostgreSQL 17.2") or raises
+    NotYet. `instead` says what else to use when there is no Docker.
+    """
+
+    default_image: str
+    image_variable: str
+    port: int
+    data: str
+    environment: Callable[[str], Mapping[str, str]]
+    command: Callable[[Mapping[str, str]], Sequence[str]]
+    url: Callable[[ServerPlan, str], str]
+    ask: Callable[[str], str]
+    instead: str
+
+
+class Local:
+    """What all servers of a campaign's own have in common."""
+
+    def __init__(self, plan: ServerPlan) -> None:
+        self._plan = plan
+
+    def _starting(self) -> FileLock:
+        """Held by the process that starts the server, while others wait."""
+        return FileLock(claims.folder() / f"{self._plan.name}.starting")
+
+    def _count_start(self) -> None:
+        counted = claims.folder() / f"{self._plan.name}.starts"
+        starts = int(counted.read_text()) if counted.exists() else 0
+        if starts >= _STARTS:
+            raise InfrastructureDown(
+                f"the database server {self._plan.name} died again after it was started again"
+            )
+        counted.write_text(str(starts + 1))
+
+
+def wait(ask: Callable[[], str], *, dies: Callable[[], str | None]) -> str:
+    """What answers, once it does. `dies` returns what the server said when it has ended, else None."""
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
+        try:
+            return ask()
+        except NotYet as error:
+            said = dies()
+            if said is not None:
+                raise ConfigurationError(f"the database server does not start: {said}") from error
+            if time.monotonic() > deadline:
+                raise ConfigurationError(
+                    f"the database server does not answer after {READY_SECONDS:.0f} s: {error}"
+                ) from error
+            time.sleep(0.05)
+
+
+class ContainerServer(Local):
+    """One product in one container."""
+
+    def __init__(self, plan: ServerPlan, product: Product) -> None:
+        super().__init__(plan)
+        self._product = product
+
+    def ensure(self, *, image: str | None, options: Mapping[str, str], say: Say) -> str:
+        product, plan = self._product, self._plan
+        with self._docker() as docker, self._starting():
+            url = product.url(plan, docker.host)
+            container = docker.find(plan.name)
+            if container is not None and container.status == "running":
+                return url
+            started = time.monotonic()
+            self._count_start()
+            if container is None:
+                docker.sweep()
+                image = self._image(image)
+                say(f"thinkingbox: starting {image} in a container ...")
+                docker.run(
+                    image=image,
+                    name=plan.name,
+                    port=plan.port,
+                    inside=product.port,
+                    environment=product.environment(plan.password),
+                    command=product.command(options),
+                    tmpfs=product.data,
+                    say=say,
+                )
+            else:
+                say(f"thinkingbox: the container {plan.name} has ended; starting it again ...")
+                container.start()
+            answer = wait(lambda: product.ask(url), dies=lambda: docker.last_words(plan.name))
+            say(f"thinkingbox: {answer} answers after {time.monotonic() - started:.1f} s")
+        return url
+
+    def _docker(self) -> Docker:
+        from pytest_thinkingbox.backends.server.docker import Docker
+
+        return Docker(backend=self._plan.backend, instead=self._product.instead)
+
+    def _image(self, declared: str | None) -> str:
+        if ":" in self._plan.backend:
+            return self._plan.backend
+        return os.environ.get(self._product.image_variable) or declared or self._product.default_image
+
+    def stop(self) -> None:
+        with self._docker() as docker:
+            docker.remove(self._plan.name)
+        claims.forget(self._plan.name)
