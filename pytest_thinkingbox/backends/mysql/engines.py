@@ -67,17 +67,20 @@ def engine_of_attempt(url: URL, *, gate: Gate, server: str) -> Engine:
 
 def read_only_engine(url: URL) -> Engine:
     """A write raises ReadOnlyState, and every statement is a transaction of its own."""
-    made = create_engine(
-        url,
-        poolclass=NullPool,
-        isolation_level="AUTOCOMMIT",
-        connect_args={"init_command": _UTC},
-    )
-    event.listen(
-        made, "connect", lambda connection, _: query(connection, "SET SESSION TRANSACTION READ ONLY")
-    )
+
+    def connect() -> Any:
+        connection = open_connection(url, init_command=_UTC)
+        query(connection, "SET SESSION TRANSACTION READ ONLY")
+        return connection
+
+    made = create_engine(url, creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     event.listen(made, "handle_error", _translate)
     return made
+
+
+def engine_of_author(url: URL) -> Engine:
+    """For the callables of an environment, as the administrator."""
+    return create_engine(url, creator=lambda: open_connection(url, init_command=_UTC), poolclass=NullPool)
 
 
 _CANNOT_WRITE_IN_READ_ONLY = 1792  # ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, which PyMySQL does not name

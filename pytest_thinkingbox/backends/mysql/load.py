@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pymysql.err import MySQLError
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
 from pytest_thinkingbox.backends.mysql import sql
+from pytest_thinkingbox.backends.mysql.engines import engine_of_author
 from pytest_thinkingbox.backends.mysql.script import statements
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
@@ -48,9 +47,7 @@ class Loader:
 
     def _call(self, function: Callable[..., None], parameters: Mapping[str, Any], *, what: str) -> None:
         url = self._server.url.set(database=self._database)
-        engine = create_engine(
-            url, poolclass=NullPool, connect_args={"init_command": "SET time_zone = '+00:00'"}
-        )
+        engine = engine_of_author(url)
         try:
             with engine.connect() as connection:
                 function(connection, **parameters)
