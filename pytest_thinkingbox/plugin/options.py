@@ -144,10 +144,10 @@ _SETTINGS = (
              help="The endpoint of the judge (default: THINKINGBOX_JUDGE_BASE_URL, else the agent's). The key comes "
                   "from THINKINGBOX_JUDGE_API_KEY, else OPENAI_API_KEY."),
     _Setting(name="backend", parse=str, expected="a backend", default="sqlite", metavar="BACKEND",
-             help="Where the databases live: sqlite (embedded, the default), postgres or an image such as postgres:17 "
-                  "(one container for the campaign), postgres-embedded (a server from a wheel), or the URL of a "
-                  "PostgreSQL server for tests and its superuser, "
-                  "postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE."),
+             help="Where the databases live: sqlite (embedded, the default), postgres, mysql, mariadb or an image such "
+                  "as postgres:17 (one container for the campaign), postgres-embedded (a server from a wheel), or the "
+                  "URL of a server for tests and its administrator, "
+                  "postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE or mysql+pymysql://USER:PASSWORD@HOST:PORT."),
     _Setting(name="concurrency", parse=whole(1), expected="a whole number from 1", default=8, metavar="N",
              help="Play at most N attempts at the same time, in all processes together (default: 8)."),
     _Setting(name="retry_invalid", parse=whole(0), expected="a whole number from 0", default=2, metavar="N",
