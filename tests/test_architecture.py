@@ -24,8 +24,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("people",),
     ("episodes",),
     ("proof",),
-    ("plugin", "cli"),
+    ("plugin",),
     ("rewards",),
+    ("cli",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

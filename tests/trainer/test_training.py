@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +81,11 @@ def stepped(world, tmp_path, *steps: Step, changes: tuple[tuple[str, str], ...] 
     return trainer, [*before, after]
 
 
+ROOT = Path(__file__).parents[2]
+LORA = (
+    'method = "full"',
+    'method = "lora"\nlora_rank = 4\nlora_alpha = 8\nlora_targets = ["q_proj", "v_proj"]',
+)
 ONE_GROUP = (("groups = 2", "groups = 1"), ("group_size = 4", "group_size = 8"))
 
 
@@ -126,6 +134,37 @@ def test_a_skipped_step_leaves_weights_and_moments_bit_identical(world, tmp_path
     assert all(torch.equal(second[name], third[name]) for name in first)
     moments = next(iter(trainer.optimizer.state.values()))
     assert int(moments["step"]) == 1
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_two_processes_have_the_gradient_of_one(world, tmp_path, method):
+    norms = []
+    for processes in (1, 2):
+        changes = [("steps = 2", "steps = 1"), ("batch = 4", f"batch = {4 // processes}")]
+        changes.append(("processes = 1", f"processes = {processes}"))
+        if method == "lora":
+            changes.append(LORA)
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        script = [str(ROOT / "tests" / "trainer" / "ranks.py"), str(write_recipe(folder, *changes))]
+        done = subprocess.run(
+            [sys.executable, *launch, *script, str(world), str(folder / "norms.json")],
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}",
+                "OMP_NUM_THREADS": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-4000:]
+        found = json.loads((folder / "norms.json").read_text())
+        assert found["processes"] == processes
+        norms += found["norms"]
+    assert norms[0] > 0.001
+    assert norms[1] == pytest.approx(norms[0], rel=1e-3)
 
 
 def test_an_error_of_the_rollout_ends_the_run(world, tmp_path):
@@ -192,10 +231,9 @@ def test_the_interpretation_holds_for_a_tokenizer_of_the_library(world):
 
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_recipe_trains_a_model_on_a_suite(world, method):
-    lora = 'method = "lora"\nlora_rank = 4\nlora_alpha = 8\nlora_targets = ["q_proj", "v_proj"]'
     changes = [('output = "out"', f'output = "out-{method}"')]
     if method == "lora":
-        changes.append(('method = "full"', lora))
+        changes.append(LORA)
     model, _ = loaded(world)
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
     trainer = train(read_recipe(write_recipe(world, *changes)), folder=world)
