@@ -20,6 +20,7 @@ def python(*arguments: str, cwd: Path) -> str:
         for name, value in os.environ.items()
         if not name.startswith(("COV_", "COVERAGE", "PYTEST_"))
     }
+    alone.pop("PYTHONDONTWRITEBYTECODE", None)  # else every import compiles again
     alone["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     done = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, env=alone, capture_output=True, text=True, check=False

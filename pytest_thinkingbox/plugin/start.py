@@ -39,7 +39,6 @@ from pytest_thinkingbox.records.resume import extended
 from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.records.store import CampaignFolder
-from pytest_thinkingbox.report.reading import refused_before
 from pytest_thinkingbox.stats.cost import role_models, used_prices
 
 _FILES_OF_AN_ATTEMPT = 16
@@ -128,6 +127,8 @@ def make_runner(session: pytest.Session) -> Runner:
     )
     config.stash[runner_key] = runner
     if options.baseline is not None:
+        from pytest_thinkingbox.report.reading import refused_before  # scipy takes half a second
+
         refusals = refused_before(_describe(name, session, options), baseline=options.baseline)
         if refusals:
             stop.raise_(f"--tb-baseline={options.baseline}: not comparable: {'; '.join(refusals)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Literal
@@ -97,8 +97,7 @@ def pass_hat_k_difference(*, pairs: Sequence[Pair], k: int) -> Difference:
     return _of_figure(pairs, k, pass_hat_k)
 
 
-def _of_figure(pairs: Sequence[Pair], k: int, figure: object) -> Difference:
-    assert callable(figure)
+def _of_figure(pairs: Sequence[Pair], k: int, figure: Callable[..., float | None]) -> Difference:
     before, after = [], []
     for pair in pairs:
         one = figure(passed=pair.base.passed, valid=pair.base.valid, k=k)

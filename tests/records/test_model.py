@@ -93,9 +93,9 @@ def test_attempts_count_from_one() -> None:
         record(attempt=0)
 
 
-def test_rows_and_verdicts_load_nothing_heavy() -> None:
+def test_rows_and_their_counts_load_nothing_heavy() -> None:
     code = (
-        "import sys, pytest_thinkingbox.records.model, pytest_thinkingbox.stats.verdict;"
+        "import sys, pytest_thinkingbox.records.model, pytest_thinkingbox.stats.counts;"
         "print(sorted({'pydantic', 'scipy', 'numpy', 'sqlalchemy', 'mcp', 'httpx', 'filelock'} & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
