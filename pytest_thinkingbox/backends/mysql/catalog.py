@@ -69,7 +69,8 @@ def read_catalog(connection: Connection, database: str) -> Catalog:
         if kind in ("VIEW", "SYSTEM VIEW"):
             views.append(name)
             continue
-        create = query(connection, f"SHOW CREATE TABLE {sql.name(name)}")[0][1]
+        what = "SEQUENCE" if kind == "SEQUENCE" else "TABLE"
+        create = query(connection, f"SHOW CREATE {what} {sql.name(name)}")[0][1]
         creates[name] = create
         if kind == "SEQUENCE":
             sequences.append(name)

@@ -156,7 +156,10 @@ class MySQLLease:
                 for name, value in where.items()
                 if type(value) is int and "int" in found.kinds[name]
             ]
-            rows = read_rows(connection, self.database, found, columns, " AND ".join(chosen) or "TRUE")
+            condition = " AND ".join(chosen) or "TRUE"
+            if found.info.key:
+                condition += f" ORDER BY {sql.names(found.info.key)}"
+            rows = read_rows(connection, self.database, found, columns, condition)
         return [dict(row) for row in rows if all(equal(row[name], value) for name, value in where.items())]
 
     def _check_cut(self) -> None:

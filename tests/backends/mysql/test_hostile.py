@@ -1,0 +1,214 @@
+"""A hostile agent with an SQL tool: what it tries, and that it gets nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pymysql
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from pytest_thinkingbox.backends.mysql import MySQLBackend
+from pytest_thinkingbox.backends.mysql.lease import MySQLLease
+from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
+from pytest_thinkingbox.state.model import StateDiff
+
+from .worlds import SHOP, connect, environment_of, execute, raw
+
+ENVIRONMENT = environment_of(
+    *SHOP,
+    "CREATE TRIGGER seen BEFORE UPDATE ON orders FOR EACH ROW SET NEW.total = NEW.total",
+    "CREATE PROCEDURE anything(statement TEXT) BEGIN PREPARE it FROM statement; EXECUTE it; END",
+)
+
+
+@pytest.fixture
+def lease(shared: MySQLBackend) -> Iterator[MySQLLease]:
+    made = shared.acquire(ENVIRONMENT, None, attempt_id="a")
+    yield made
+    made.release()
+
+
+REFUSED = [
+    # more than rows
+    "DROP TABLE `lines`",
+    "TRUNCATE `lines`",
+    "ALTER TABLE orders ADD COLUMN mine INT",
+    "ALTER TABLE orders AUTO_INCREMENT = 1000",
+    "CREATE TABLE mine (a INT)",
+    "CREATE TEMPORARY TABLE mine (a INT)",
+    "CREATE INDEX mine ON orders (status)",
+    "CREATE VIEW mine AS SELECT 1",
+    "DROP TRIGGER seen",
+    "CREATE TRIGGER mine AFTER INSERT ON orders FOR EACH ROW SET @x = 1",
+    "CREATE PROCEDURE mine() SELECT 1",
+    "ALTER PROCEDURE anything SQL SECURITY INVOKER",
+    "DROP PROCEDURE anything",
+    "CREATE EVENT mine ON SCHEDULE EVERY 1 SECOND DO DELETE FROM orders",
+    "LOCK TABLES orders WRITE",
+    "RENAME TABLE orders TO mine",
+    # other users and databases
+    "CREATE USER mine",
+    "CREATE DATABASE mine",
+    "CREATE DATABASE tb_mine_t_1",
+    "USE mysql",
+    "SELECT * FROM mysql.user",
+    "SELECT * FROM {template}.orders",
+    "UPDATE {template}.orders SET status = 'mine'",
+    "INSERT INTO {home}.templates VALUES ('mine')",
+    "SELECT * FROM {other}.orders",
+    "DROP DATABASE {other}",
+    "GRANT ALL ON *.* TO CURRENT_USER",
+    "ALTER USER CURRENT_USER WITH MAX_USER_CONNECTIONS 1000",
+    "KILL {admin}",
+    "SET GLOBAL max_connections = 1",
+    "SET GLOBAL event_scheduler = ON",
+    "SET SESSION sql_log_bin = 0",
+    "FLUSH TABLES WITH READ LOCK",
+    "FLUSH PRIVILEGES",
+    "SHUTDOWN",
+    # the machine
+    "SELECT * FROM orders INTO OUTFILE '/tmp/mine'",
+    "LOAD DATA INFILE '/etc/passwd' INTO TABLE orders (status)",
+    "INSTALL PLUGIN mine SONAME 'mine.so'",
+    # by what the author's code may do
+    "CALL anything('SELECT * FROM mysql.user')",
+    "CALL anything('CREATE DATABASE mine')",
+    "CALL anything('UPDATE {template}.orders SET status = 1')",
+    "CALL anything('DELETE FROM {other}.orders')",
+    "CALL anything('GRANT ALL ON *.* TO CURRENT_USER')",
+]
+
+
+@pytest.fixture(scope="module")
+def attacked(shared: MySQLBackend) -> Iterator[tuple[MySQLLease, MySQLLease]]:
+    """The attempt that tries it all, one statement a test, and another one at the same time; neither is changed."""
+    leases = tuple(shared.acquire(ENVIRONMENT, None, attempt_id=name) for name in "ab")
+    yield leases[0], leases[1]
+    for lease in leases:
+        lease.cut()
+        assert lease.read_changes(audit=True) == StateDiff()
+        lease.release()
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_t36_refused(shared: MySQLBackend, attacked: tuple[MySQLLease, MySQLLease], statement: str) -> None:
+    lease, other = attacked
+    written = statement.format(
+        template=lease._template.name,
+        home=shared._server.home,
+        other=other.database,
+        admin=shared._server._keeper.thread_id(),
+    )
+    with (
+        raw(lease) as connection,
+        pytest.raises(pymysql.Error, match=r"denied|need|\(1410|privilege|not owner"),
+    ):
+        execute(connection, written)
+    assert shared._server.alive()
+
+
+def test_a_file_of_the_machine_of_the_tools_is_not_sent(lease: MySQLLease) -> None:
+    with raw(lease) as connection, pytest.raises(pymysql.Error):
+        execute(connection, "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE orders (status)")
+
+
+@pytest.mark.parametrize("name", ["mine", "other"])
+def test_no_other_database_is_seen(shared: MySQLBackend, lease: MySQLLease, name: str) -> None:
+    other = shared.acquire(ENVIRONMENT, None, attempt_id=name)
+    with raw(lease) as connection:
+        found = {one for (one,) in execute(connection, "SHOW DATABASES")}
+        sessions = {one[1] for one in execute(connection, "SHOW PROCESSLIST")}
+    assert found <= {lease.database, "information_schema", "performance_schema"}
+    assert sessions == {lease.login.name}
+    other.release()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET PASSWORD = ''",
+        "SELECT GET_LOCK('anything', 0)",
+        "SET SESSION foreign_key_checks = 0",
+        "SET SESSION autocommit = 0",
+        "SET NAMES latin1",
+        "SET @mine = 1",
+        "XA START 'mine'",
+        "BEGIN",
+    ],
+)
+def test_without_effect(shared: MySQLBackend, lease: MySQLLease, statement: str) -> None:
+    with raw(lease) as connection:
+        try:
+            execute(connection, statement)
+        except pymysql.Error as error:
+            assert statement.startswith("SET PASSWORD"), error  # noqa: PT017 - policies differ
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff()
+    following = shared.acquire(ENVIRONMENT, None, attempt_id="b")
+    with following.engine.begin() as after:
+        assert after.execute(text("INSERT INTO orders (status) VALUES ('x')")).lastrowid == 3
+    following.release()
+
+
+def test_a_transaction_that_is_prepared_and_left_is_undone(
+    shared: MySQLBackend, lease: MySQLLease, admin: pymysql.Connection
+) -> None:
+    with raw(lease) as connection:
+        for statement in (
+            "XA START 'late', 'r'",
+            "DELETE FROM `lines`",
+            "XA END 'late', 'r'",
+            "XA PREPARE 'late', 'r'",
+        ):
+            execute(connection, statement)
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff()
+    assert execute(admin, "XA RECOVER") == []
+    started = time.monotonic()
+    lease.release()
+    assert time.monotonic() - started < 5
+    with raw(shared.acquire(ENVIRONMENT, None, attempt_id="b")) as other, pytest.raises(pymysql.Error):
+        execute(other, "XA COMMIT 'late', 'r'")
+
+
+def test_t36_an_idle_transaction_with_locks_does_not_outlive_the_cut(lease: MySQLLease) -> None:
+    with raw(lease, autocommit=False) as connection:
+        execute(connection, "DELETE FROM `lines`")
+        execute(connection, "SELECT GET_LOCK('anything', 0)")
+        lease.cut()
+        assert lease.read_changes(audit=True) == StateDiff()
+        started = time.monotonic()
+        lease.release()
+        assert time.monotonic() - started < 5
+
+
+def test_connections_are_limited(lease: MySQLLease) -> None:
+    opened = [connect(lease.url) for _ in range(CONNECTION_LIMIT)]
+    with pytest.raises(pymysql.Error, match="max_user_connections"):
+        connect(lease.url)
+    for connection in opened:
+        connection.close()
+
+
+def test_statements_are_limited(lease: MySQLLease, shared: MySQLBackend) -> None:
+    if shared._server.kind != "MariaDB":
+        pytest.skip("MySQL has no limit of statements for a user")
+    with raw(lease) as connection:
+        [(limit,)] = execute(connection, "SELECT @@SESSION.max_statement_time")
+    assert float(limit) == 60
+    with lease.engine.connect() as connection:
+        connection.execute(text("SET max_statement_time = 0.2"))
+        started = time.monotonic()
+        with pytest.raises(DBAPIError, match="max_statement_time"):
+            connection.execute(text("SELECT SLEEP(20)"))
+        assert time.monotonic() - started < 5
+        assert connection.execute(text("SELECT 1")).scalar() == 1
+
+
+def test_its_password_is_in_no_text_of_the_server(lease: MySQLLease) -> None:
+    with raw(lease) as connection, pytest.raises(pymysql.Error) as caught:
+        execute(connection, "SELECT * FROM mysql.user")
+    assert lease.login.password not in str(caught.value)
