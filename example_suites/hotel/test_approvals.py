@@ -5,14 +5,23 @@ from datetime import datetime
 from example_suites.hotel.environment import hotel
 from example_suites.hotel.schema import approvals
 from example_suites.hotel.words import Mentions
-from pytest_thinkingbox import Inserted, Mail, Same, Updated, call
+from pytest_thinkingbox import Fact, Inserted, Mail, Same, Updated, User, call
 
 
 @hotel.task(
     "Hi, it's Dana Ortiz. I'm on booking 1042 in Boston and I'd like the cheaper standard room instead, please. "
     "Just send the difference back to us.",
-    user="You are Dana Ortiz of Kestrel Logistics. You have not asked your manager, Priya Raman; say so only when "
-    "asked. You would like it done today, but you accept that it has to wait.",
+    user=User(
+        "You are Dana Ortiz of Kestrel Logistics. You have not asked your manager, Priya Raman; say so only when "
+        "asked. You would like it done today, but you accept that it has to wait.",
+        facts={
+            "booking": "1042",
+            "approval": Fact(
+                "nobody has been asked yet",
+                never=["my manager agreed", "my manager has agreed", "my manager approved", "Priya approved"],
+            ),
+        },
+    ),
     solution=[
         call("get_booking", booking_id=1042),
         call("get_company", company_id=1),

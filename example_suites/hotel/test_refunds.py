@@ -5,7 +5,7 @@ from datetime import date, datetime
 from example_suites.hotel.environment import hotel
 from example_suites.hotel.schema import refund_lines, refunds
 from example_suites.hotel.words import Mentions
-from pytest_thinkingbox import Deleted, Inserted, Same, Updated, call
+from pytest_thinkingbox import Deleted, Inserted, Same, Updated, User, call
 
 
 @hotel.task(
@@ -249,8 +249,12 @@ def test_a_wrong_draft_is_replaced(changes):
 @hotel.task(
     "Elif Kaya here. I cancelled booking 1091 in Lisbon a week ago and I don't see the money on my statement. Please "
     "refund it.",
-    user="You are Elif Kaya of Tessera Ceramics. You have not looked at your statement since Monday last week. If you "
-    "hear that it was paid out, you are content.",
+    user=User(
+        "You are Elif Kaya of Tessera Ceramics. You have not looked at your statement since Monday last week. If you "
+        "hear that it was paid out, you are content.",
+        private={"password of the online bank": "Tejo-Azul-77"},
+        facts={"booking": "1091"},
+    ),
     solution=[
         call("get_booking", booking_id=1091),
         call("list_refunds", booking_id=1091),

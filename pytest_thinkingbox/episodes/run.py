@@ -25,7 +25,7 @@ from pytest_thinkingbox.people.base import Users
 from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.threads import run_in_turn
-from pytest_thinkingbox.tools.faults import Call, FaultyTools, check_faults
+from pytest_thinkingbox.tools.faults import FaultyTools, check_faults
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
 CLOSE_GRACE = 5.0
@@ -145,8 +145,9 @@ async def _converse_then_leave(
     conversation = episode.conversation
     clock = AgentClock(seconds=request.limits.seconds)
     spoken = asyncio.Event()
+    recorder = _Recorder(conversation, spoken)
     playing = asyncio.create_task(
-        _converse(world, request, episode, lease, sinks, workdir, clock, spoken), name=request.attempt_id
+        _converse(world, request, episode, lease, sinks, workdir, clock, recorder), name=request.attempt_id
     )
     overdue = asyncio.create_task(clock.overdue(CLOSE_GRACE))
     said = asyncio.create_task(spoken.wait())
@@ -167,6 +168,7 @@ async def _converse_then_leave(
             playing.result()
         if not said.done():
             episode.conversation.stop_reason = "time_limit"
+        recorder.raise_failure()
     finally:
         for task in (overdue, said, playing):
             task.cancel()
@@ -203,7 +205,7 @@ async def _converse(
     sinks: Sinks,
     workdir: WorkDir | None,
     clock: AgentClock,
-    spoken: asyncio.Event,
+    recorder: _Recorder,
 ) -> None:
     conversation = episode.conversation
     environment = request.environment
@@ -224,6 +226,7 @@ async def _converse(
                 tools=request.tools,
             )
         )
+        recorder.tools = _faulty(request, toolbox, seed)
         task = AgentTask(
             attempt_id=request.attempt_id,
             prompt=request.prompt,
@@ -232,7 +235,7 @@ async def _converse(
             limits=request.limits,
             seed=seed,
             conversation=conversation,
-            call_tool=_Recorder(_faulty(request, toolbox, seed), conversation),
+            call_tool=recorder,
             clock=clock,
             database_url=lease.url if environment.agent_database else None,
             workdir=workdir.folder if workdir else None,
@@ -251,13 +254,12 @@ async def _converse(
         except TimeIsUp:
             conversation.stop_reason = "time_limit"
         finally:
-            spoken.set()
+            recorder.spoken.set()
+        recorder.raise_failure()
 
 
-def _faulty(request: EpisodeRequest, toolbox: Toolbox, seed: int) -> Call:
+def _faulty(request: EpisodeRequest, toolbox: Toolbox, seed: int) -> FaultyTools:
     faults = (*request.faults, *request.campaign_faults)
-    if not faults:
-        return toolbox.call
     check_faults(request.faults, [one.name for one in toolbox.specs], where=request.task_id)
     return FaultyTools(
         toolbox.call, faults, seed=derive_seed("faults", seed), seconds=request.limits.tool_seconds
@@ -265,17 +267,52 @@ def _faulty(request: EpisodeRequest, toolbox: Toolbox, seed: int) -> Call:
 
 
 class _Recorder:
-    """Plays tool calls and writes down what the agent saw of them."""
+    """Plays tool calls and writes down what the agent saw of them, and what it gave up waiting for.
 
-    def __init__(self, play: Call, conversation: Conversation) -> None:
-        self._play = play
+    What ends the attempt does so whatever the agent makes of it: one that tries again and again until its time is up
+    has not failed. Of calls that come once all is said, only the text counts: servers are being closed.
+    """
+
+    def __init__(self, conversation: Conversation, spoken: asyncio.Event) -> None:
+        self.tools: FaultyTools | None = None
+        self.spoken = spoken
         self._conversation = conversation
+        self._failure: Exception | None = None
+
+    def raise_failure(self) -> None:
+        """Raise what a call raised before all was said."""
+        if self._failure is not None:
+            raise self._failure
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None
     ) -> ToolOutput:
+        assert self.tools is not None
         started = time.perf_counter()
-        output = await self._play(name, arguments)
+        fault = self.tools.draw(name)
+        output = ToolOutput(
+            "(nobody waited for the answer)", error=True, fault="" if fault is None else fault.words
+        )
+        try:
+            output = await self.tools.play(name, arguments, fault)
+        except asyncio.CancelledError:
+            self._write_down(name, arguments, call_id, output, started)
+            raise
+        except Exception as error:
+            if not self.spoken.is_set():
+                self._failure = self._failure or error
+            raise
+        self._write_down(name, arguments, call_id, output, started)
+        return output
+
+    def _write_down(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str,
+        call_id: str | None,
+        output: ToolOutput,
+        started: float,
+    ) -> None:
         calls = self._conversation.tool_calls
         calls.append(
             ToolCall(
@@ -288,7 +325,6 @@ class _Recorder:
                 fault=output.fault,
             )
         )
-        return output
 
 
 class _timed:

@@ -30,20 +30,25 @@ class FaultyTools:
         self._seed = seed
         self._seconds = seconds
 
-    async def __call__(self, name: str, arguments: Mapping[str, Any] | str) -> ToolOutput:
-        """Play a tool, or what a fault makes of it."""
+    def draw(self, name: str) -> Fault | None:
+        """What will hit the call of this tool that is made now."""
         number = self._calls[name] = self._calls.get(name, 0) + 1
         at = self._next(name, number)
         if at is None:
-            return await self._call(name, arguments)
-        fault = self._faults[at]
+            return None
         self._hits[at] += 1
+        return self._faults[at]
+
+    async def play(self, name: str, arguments: Mapping[str, Any] | str, fault: Fault | None) -> ToolOutput:
+        """Play a tool, or what the fault that was drawn for this call makes of it."""
+        if fault is None:
+            return await self._call(name, arguments)
         if fault.before is not None:
             await self._late(fault)
             return _failed(name, fault.before, fault, self._seconds)
         output = await self._call(name, arguments)
         if fault.after_commit is not None and output.error:
-            self._hits[at] -= 1
+            self._hits[self._at(fault)] -= 1
             return output
         in_time = await self._late(fault)
         if fault.after_commit is not None:
@@ -51,6 +56,9 @@ class FaultyTools:
         return (
             replace(output, fault=fault.words) if in_time else _failed(name, "timeout", fault, self._seconds)
         )
+
+    def _at(self, fault: Fault) -> int:
+        return next(at for at, one in enumerate(self._faults) if one is fault)
 
     def _next(self, name: str, number: int) -> int | None:
         """The first fault that hits this call."""

@@ -86,3 +86,36 @@ def test_note(changes):
 """)
     outcome = run("--tb-faults=add_note:before=error", agent="mutant:0")
     assert outcome.outcomes() == ["failed"]
+
+
+IMPATIENT = """
+import asyncio
+
+async def agent(task):
+    try:
+        await asyncio.wait_for(task.call_tool("add_note", {"words": "hi"}), 0.5)
+    except TimeoutError:
+        return "I gave up."
+    return "done"
+"""
+
+
+def test_a_call_that_the_agent_does_not_wait_for_is_recorded_with_its_fault(suite, run, pytester):
+    pytester.makepyfile(impatient=IMPATIENT)
+    suite("""
+from pytest_thinkingbox import Fault
+
+@shop.task("Leave a note.", faults=[Fault("add_note", after_commit="timeout", delay=30)])
+def test_note(attempt, changes):
+    assert changes == [Inserted("notes", text="hi")]
+    assert [one.name for one in attempt.tool_calls] == ["add_note"]
+""")
+    outcome = run(agent="python:impatient:agent")
+    assert outcome.outcomes() == ["passed"]
+    [record] = outcome.records()
+    [called] = record["tool_calls"]
+    assert (called["fault"], called["error"], called["result"]) == (
+        "after_commit=timeout",
+        True,
+        "(nobody waited for the answer)",
+    )

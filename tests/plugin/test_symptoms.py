@@ -275,6 +275,34 @@ def test_t16_a_database_that_dies_in_a_call_is_retried_and_never_shown_to_the_mo
     assert [len(one.messages) for one in stub.received] == [1, 1, 3]
 
 
+@pytest.mark.parametrize(
+    "ending",
+    ["pass", "raise Stop('turn_limit')"],
+    ids=["tries until its time is up", "gives up with a reason of its own"],
+)
+def test_t16_an_agent_that_takes_no_notice_of_it_has_not_failed(suite, run, pytester, ending):
+    pytester.makepyfile(
+        stubborn=f"""
+        import asyncio
+        from pytest_thinkingbox.agents.base import Stop
+
+        async def agent(task):
+            while True:
+                try:
+                    return (await task.call_tool("close_order", {{}})).text
+                except Exception:
+                    {ending}
+                await asyncio.sleep(0.05)
+        """
+    )
+    suite(DIES_ONCE)
+    outcome = run("--tb-timeout=1", agent="python:stubborn:agent")
+    first, second = outcome.records()
+    assert (first["outcome"], first["cause"], first["final"]) == ("invalid", "infrastructure", False)
+    assert "unable to open database file" in first["detail"]
+    assert (second["outcome"], second["final"]) == ("passed", True)
+
+
 def test_t18_a_context_that_overflows_is_the_agents_failure_and_not_retried(suite, run):
     overflow = fails(
         400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"

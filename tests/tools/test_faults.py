@@ -33,7 +33,7 @@ def played(*faults: Fault, amounts: tuple[int, ...] = (1, 2, 3), seed: int = 1, 
 
     async def go() -> list[ToolOutput]:
         tools = FaultyTools(till.call, faults, seed=seed, seconds=0.3)
-        return [await tools(name, {"amount": amount}) for amount in amounts]
+        return [await tools.play(name, {"amount": amount}, tools.draw(name)) for amount in amounts]
 
     return till, asyncio.run(go())
 
