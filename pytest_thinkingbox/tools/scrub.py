@@ -17,8 +17,8 @@ _STACKS = (
                r"\r?\n?(?:^[ \t]+[^\n]*\n?)*", re.MULTILINE),
     # JavaScript, Java, .NET: "    at refund (/srv/shop.js:3:9)", in lines of their own or in a JSON string.
     re.compile(r"(?:^|(?<=\\n))(?:[ \t]|\\+t)+at (?:[^\s(]+ ){0,3}?[^\s(\\]*"
-               r"(?:\([^()\n]*(?::\d+|Native Method|Unknown Source|<anonymous>|native)\)|:\d+:\d+|\([^()\n]*\) in [^\n]*"
-               r":line \d+|(?<=\w)\([^()\n]*\)(?=\s*$))[ \t]*(?:\r?\n|\\+n|$)", re.MULTILINE),
+               r"(?:\([^()\n]*(?::\d+|Native Method|Unknown Source|<anonymous>|native)\)|:\d+:\d+"
+               r"|\([^()\n]*\) in [^\n]*:line \d+|(?<=\w)\([^()\n]*\)(?=\s*$))[ \t]*(?:\r?\n|\\+n|$)", re.MULTILINE),
     re.compile(r"^[ \t]*\.\.\. \d+ (?:more|common frames omitted)\s*?(?:\n|$)", re.MULTILINE),
     # Go, Ruby.
     re.compile(r"^goroutine \d+ \[[^\]\n]*\]:\n(?:^\S[^\n]*\n[ \t]+[^\n]*(?:\n|$))*", re.MULTILINE),
