@@ -48,7 +48,7 @@ class Attempt:
         return self._connect("before")
 
     def rows(self, table: str, /, **where: Any) -> list[dict[str, Any]]:
-        """The rows of the final state in which every named column has the given value."""
+        """The rows of the final state in which every named column has the given value, in the order of the key."""
         return self._lease.rows(table, where)
 
     def row(self, table: str, /, **where: Any) -> dict[str, Any]:

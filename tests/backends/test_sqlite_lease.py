@@ -405,3 +405,13 @@ def test_many_attempts_leave_no_descriptor_behind(backend: SqliteBackend) -> Non
     for _ in range(20):
         changes_after(backend, SHOP, "DELETE FROM lines")
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_rows_come_in_the_order_of_the_key_however_they_were_written(backend: SqliteBackend) -> None:
+    environment = environment_of(
+        "CREATE TABLE rooms (code TEXT PRIMARY KEY, floor INTEGER)",
+        "INSERT INTO rooms VALUES ('B', 1), ('C', 3), ('A', 2)",
+    )
+    lease = backend.acquire(environment, None, attempt_id="a")
+    lease.cut()
+    assert [row["code"] for row in lease.rows("rooms", {})] == ["A", "B", "C"]

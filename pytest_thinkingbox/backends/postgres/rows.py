@@ -17,7 +17,7 @@ from pytest_thinkingbox.state.values import equal
 def read_rows(
     connection: psycopg.Connection[Any], table: str, where: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Rows in which these columns have these values, as `state.values` compares. Raises UnknownName."""
+    """Rows in which these columns have these values, as `state.values` compares, by key. Raises UnknownName."""
     tables = read_tables(connection)
     found = tables.get(table)
     if found is None:
@@ -42,6 +42,8 @@ def read_rows(
             sql.SQL("{} = {}").format(sql.Identifier(name), sql.Literal(value))
             for name, value in conditions.items()
         )
+    if found.info.key:  # an updated row changes its place in the file
+        query += sql.SQL(" ORDER BY {}").format(names(found.info.key))
     rows = [dict(zip(columns, row, strict=True)) for row in connection.execute(query).fetchall()]
     return [row for row in rows if all(equal(row[name], value) for name, value in where.items())]
 

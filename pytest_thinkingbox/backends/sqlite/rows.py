@@ -17,7 +17,7 @@ from pytest_thinkingbox.state.values import equal
 def read_rows(
     connection: sqlite3.Connection, reference: Catalog, table: str, where: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Rows of a table of `main` in which these columns have these values. Raises UnknownName."""
+    """Rows of a table of `main` in which these columns have these values, by key. Raises UnknownName."""
     final = final_catalog(connection, reference)
     found = final.tables.get(fold(table))
     if found is None:
@@ -40,6 +40,8 @@ def read_rows(
     query = f"SELECT {listed} FROM main.{quote(found.info.name)}"
     if conditions:
         query += " WHERE " + " AND ".join(f"{quote(name)} COLLATE BINARY = ?" for name in conditions)
+    if found.info.key:
+        query += " ORDER BY " + ", ".join(quote(name) for name in found.info.key)
     rows = [
         decode_row(columns, decoders, row) for row in connection.execute(query, tuple(conditions.values()))
     ]
