@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -248,3 +249,26 @@ def test_a_recipe_trains_a_model_on_a_suite(world, method):
         assert any(not torch.equal(before[name], one) for name, one in after.named_parameters())
     else:
         assert (world / "out-lora" / "model" / "adapter_model.safetensors").exists()
+
+
+def test_a_policy_learns_what_its_checkers_reward(world, tmp_path):
+    """Whether all signs are right: in 16 steps a random model learns to use a letter. It shows nothing beyond that."""
+    suite = (world / "suite" / "test_shop.py").read_text("utf-8")
+    folder = tmp_path / "learning"
+    shutil.copytree(world, folder, ignore=shutil.ignore_patterns("out*"))
+    rewarded = suite.replace("len(attempt.response) % 2 == 0", "'e' in attempt.response")
+    assert rewarded != suite
+    (folder / "suite" / "test_shop.py").write_text(rewarded, encoding="utf-8")
+    recipe = write_recipe(
+        folder,
+        ("steps = 2", "steps = 16"),
+        ("replace_uniform = true", "replace_uniform = false"),
+        ("groups = 2", "groups = 4"),
+        ("accumulation = 2", "accumulation = 4"),
+        ("answer = 12", "answer = 6"),
+        ("learning_rate = 1e-3", "learning_rate = 3e-3"),
+    )
+    train(read_recipe(recipe), folder=folder)
+    lines = (folder / "out" / "steps.jsonl").read_text("utf-8").splitlines()
+    rewards = [json.loads(line)["reward"] for line in lines]
+    assert sum(rewards[-4:]) / 4 - sum(rewards[:4]) / 4 > 0.15
