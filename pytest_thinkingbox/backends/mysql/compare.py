@@ -88,9 +88,13 @@ class Hashing:
         return found
 
     def _bucket(self, comparison: Comparison) -> str:
+        """Rows that have the same key are in the same bucket; that others may be too costs only time."""
         if comparison.buckets == 1:
             return "0"
-        return f"({self._hash(comparison, comparison.key or comparison.columns)}) % {comparison.buckets}"
+        if comparison.key:
+            terms = ", ".join(values.hashed(one, comparison.after.kinds[one]) for one in comparison.key)
+            return f"CRC32(CONCAT_WS(',', {terms})) % {comparison.buckets}"
+        return f"{self._hash(comparison, comparison.columns)} % {comparison.buckets}"
 
     def _hash(self, comparison: Comparison, columns: Iterable[str]) -> str:
         return row_hash(comparison.after, columns, secret=self._secret)

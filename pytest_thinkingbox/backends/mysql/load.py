@@ -66,7 +66,7 @@ class Loader:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{what} {path} cannot be read: {error}") from error
-        connection = self._server.connect(self._database, init_command="SET time_zone = '+00:00'")
+        connection = self._server.connect(self._database)
         try:
             for statement in statements(text):
                 where = f"{what} {path}, line {statement.line}"

@@ -96,13 +96,13 @@ class MySQLServer:
             )
         return kind, said
 
-    def connect(self, database: str | None = None, **options: Any) -> Connection:
-        """A new connection as the administrator, in AUTOCOMMIT."""
+    def connect(self, database: str | None = None) -> Connection:
+        """A new connection as the administrator, in AUTOCOMMIT and in UTC, which the server keeps while it is idle."""
         return open_connection(
             self.url.set(database=database),
             autocommit=True,
             connect_timeout=_CONNECT_SECONDS,
-            **options,
+            init_command="SET SESSION time_zone = '+00:00', wait_timeout = 2000000",
         )
 
     def url_of(self, database: str, *, user: str, password: str) -> URL:

@@ -72,6 +72,7 @@ def test_values_are_those_of_their_types(shared: MySQLBackend) -> None:
         ("bits = 0", "bits", 0),
         ("f = 16777217", "f", 16777216.0),  # 32 bits hold no other
         ("f = 16777215", "f", 16777215.0),  # sent with six digits, both were the same
+        ("d = 0.10000000000000002", "d", 0.10000000000000002),
         ("clock = '-30:00:01.25'", "clock", -timedelta(hours=30, seconds=1, milliseconds=250)),
         ("v = 'größe 🙂'", "v", "größe 🙂"),
         ("v = 'Größe 🙂 '", "v", "Größe 🙂 "),
