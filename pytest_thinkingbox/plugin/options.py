@@ -78,11 +78,18 @@ class Options:
 
     def plays(self, user: Player | None) -> bool:
         """Whether somebody plays this user: a model where it takes one. To those in `_DEAF` nobody talks."""
-        if user is None or self.agent is None or self.agent.partition(":")[0] in _DEAF:
+        return self._hears(user) and not self.leaves_alone(user)
+
+    def leaves_alone(self, user: Player | None) -> bool:
+        """Whether this user takes a model, and there is none, although the agent would hear it."""
+        if not self._hears(user) or self.user_model is not None or self.agent in _MODEL_AGENTS:
             return False
         from pytest_thinkingbox.declare.user import User
 
-        return not isinstance(user, User) or self.user_model is not None or self.agent in _MODEL_AGENTS
+        return isinstance(user, User)
+
+    def _hears(self, user: Player | None) -> bool:
+        return user is not None and self.agent is not None and self.agent.partition(":")[0] not in _DEAF
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
@@ -67,6 +68,7 @@ def make_runner(session: pytest.Session) -> Runner:
         if refused is not None:
             raise refused
         check_judge(session, options)
+        check_users(session, options)
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
@@ -139,13 +141,31 @@ def check_judge(session: pytest.Session, options: Options) -> None:
     """Before anything is spent: whoever asks a judge has one."""
     if options.judge_model is not None:
         return
-    for item in session.items:
-        if not isinstance(item, pytest.Function) or plan_key not in item.stash:
-            continue
-        if "judge" in item.fixturenames and not private.is_skipped_by_mark(item):
+    for item in _attempts(session):
+        if "judge" in item.fixturenames:
             raise ConfigurationError(
                 f"{item.nodeid} asks a judge, and there is none: name a model with --tb-judge-model"
             )
+
+
+def check_users(session: pytest.Session, options: Options) -> None:
+    """Before anything is spent: an agent that asks its user back, and hears nothing, has not failed."""
+    for item in _attempts(session):
+        if options.leaves_alone(item.stash[plan_key].user):
+            raise ConfigurationError(
+                f"{item.nodeid} has a user that a model plays, and there is none: name one with --tb-user-model"
+            )
+
+
+def _attempts(session: pytest.Session) -> Iterator[pytest.Function]:
+    """Those that will run."""
+    for item in session.items:
+        if (
+            isinstance(item, pytest.Function)
+            and plan_key in item.stash
+            and not private.is_skipped_by_mark(item)
+        ):
+            yield item
 
 
 def make_judge(options: Options, agent: Agent | None, *, concurrency: int) -> JudgeModel | None:

@@ -223,6 +223,16 @@ WRONG = {
 }
 
 
+def test_an_agent_that_is_no_model_is_not_left_without_its_user(suite, run, pytester):
+    pytester.makepyfile(asks="async def agent(task):\n    return 'What is the number of your order?'")
+    suite(TASK)
+    outcome = run(agent="python:asks:agent")
+    assert outcome.status == 4
+    assert "test_close has a user that a model plays, and there is none: name one with --tb-user-model" in (
+        " ".join(outcome.text.split())
+    )
+
+
 def test_a_wrong_user_is_found_when_tests_are_collected(suite, run):
     for index, user in enumerate(WRONG):
         suite(
