@@ -16,6 +16,7 @@ from pytest_thinkingbox.errors import ConfigurationError, ProviderDown
 _REASONING = "reasoning"  # in `refused`: the model's earlier reasoning is not sent back
 _THINKING = frozenset({"thinking", "reasoning", "reasoning_effort"})
 _WORD = {"role": "user", "content": "Reply with the word OK and nothing else."}
+AGENTS_MODEL = "--tb-model"
 _TOKENS_OF_A_WORD = 16  # the Responses API allows no fewer
 
 
@@ -25,7 +26,7 @@ class ChatModel:
     When the endpoint says that it does not know a field that it can do without (`seed`, `parallel_tool_calls`,
     `include`), it is left out from then on; `max_tokens` and `max_completion_tokens` are exchanged; reasoning is not
     sent back. `refused` names these. Of `parameters`, those in `droppable` are left out once the
-    endpoint complains of them in any words.
+    endpoint complains of them in any words. `option` is the one that the model is named with.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class ChatModel:
         parameters: Mapping[str, Any] | None = None,
         droppable: Collection[str] = (),
         send_seed: bool = True,
+        option: str = AGENTS_MODEL,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
@@ -43,6 +45,7 @@ class ChatModel:
         self.parameters = dict(parameters or {})
         self.refused: set[str] = set()
         self._api = endpoint.api
+        self._option = option
         self._send_seed = send_seed and self._api.knows_seed
         taken = self._api.own_fields & self.parameters.keys()
         if taken:
@@ -159,24 +162,26 @@ class ChatModel:
 
     def _way_out(self, rejected: Rejected) -> str:
         reply = rejected.reply
-        key = self._api.key_variable
+        names = self.endpoint.names
         if 300 <= reply.status < 400:
-            return f"It wants to be asked at {rejected.location or 'another address'}: change --tb-base-url."
+            return f"It wants to be asked at {rejected.location or 'another address'}: change {names.url}."
         if reply.out_of_credit:
             return "The account has no credit or quota left: top it up, or take another key or endpoint."
         if reply.status == 401:
             if not self.endpoint.has_key:
-                return f"No key was sent: set {key}."
-            return f"Check {key}: the endpoint does not accept this key."
+                return f"No key was sent: set {names.key}."
+            return f"Check {names.key}: the endpoint does not accept this key."
         if reply.about_the_model:
-            return "Name a model that this endpoint serves and this key may use with --tb-model."
+            return f"Name a model that this endpoint serves and this key may use with {self._option}."
         if reply.status == 403:
-            return f"The key may not do this here: check {key} and --tb-base-url."
+            return f"The key may not do this here: check {names.key} and {names.url}."
         if reply.status in (404, 405):
             return (
-                f"Check --tb-base-url (or {self._api.url_variable}), as in {self._api.default_url}, and whether this "
-                f"endpoint speaks the API {self._api.name!r}."
+                f"Check {names.url}, as in {self._api.default_url}, and whether this endpoint speaks the API "
+                f"{self._api.name!r}."
             )
+        if self._option != AGENTS_MODEL:
+            return f"Name another model with {self._option}, or another endpoint, that takes the request."
         return (
             "Change the model, its parameters (--tb-temperature, --tb-extra-body) or the names or schemas of the "
             "tools so that the endpoint accepts the request."

@@ -50,6 +50,14 @@ class Watch:
     late: Callable[[], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The options and variables that an endpoint is set with, for errors that name the way out."""
+
+    url: str
+    key: str
+
+
 class Endpoint:
     """Where models are asked, at most `concurrency` at once; further requests queue.
 
@@ -68,10 +76,12 @@ class Endpoint:
         seconds: float = 600.0,
         retries: int = RETRIES,
         backoff: float = 1.0,
+        names: Names | None = None,
     ) -> None:
         self.api = api
-        self._key = _checked_key(api_key, api)
-        self._address = _checked_url(base_url, api)
+        self.names = names or Names(url=f"--tb-base-url or {api.url_variable}", key=api.key_variable)
+        self._key = _checked_key(api_key, self.names)
+        self._address = _checked_url(base_url, api, self.names)
         self.url = str(self._address)
         self.concurrency = concurrency
         self.answered: set[str] = set()
@@ -230,27 +240,27 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     return max(0.0, (date - now).total_seconds())
 
 
-def _checked_url(base_url: str, api: Api) -> httpx.URL:
-    way_out = f"give --tb-base-url or {api.url_variable} as in http://127.0.0.1:8000/v1"
+def _checked_url(base_url: str, api: Api, names: Names) -> httpx.URL:
+    way_out = f"give {names.url} as in http://127.0.0.1:8000/v1"
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL as error:
         raise ConfigurationError(f"{base_url!r} is no URL ({error}): {way_out}") from None
     if url.userinfo:
         raise ConfigurationError(
-            f"the URL of the endpoint at {url.host} holds a user name or password: put the key in {api.key_variable}"
+            f"the URL of the endpoint at {url.host} holds a user name or password: put the key in {names.key}"
         )
     if url.scheme not in ("http", "https") or not url.host:
         raise ConfigurationError(f"{base_url!r} is no http:// or https:// URL: {way_out}")
     return url.copy_with(path=api.path(url.path.rstrip("/")))
 
 
-def _checked_key(api_key: str | None, api: Api) -> str:
+def _checked_key(api_key: str | None, names: Names) -> str:
     key = (api_key or "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(
             "the API key holds characters that no key has (a space, a line break, a letter beyond ASCII): "
-            f"check {api.key_variable}"
+            f"check {names.key}"
         )
     return key
 

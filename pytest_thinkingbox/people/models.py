@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pytest_thinkingbox.agents.base import Agent
 from pytest_thinkingbox.agents.chat import ChatModel
 from pytest_thinkingbox.agents.completions import CHAT
-from pytest_thinkingbox.agents.endpoint import Endpoint
+from pytest_thinkingbox.agents.endpoint import Endpoint, Names
 from pytest_thinkingbox.agents.model import ModelAgent
 from pytest_thinkingbox.agents.wire import Api
 from pytest_thinkingbox.errors import ConfigurationError
@@ -47,11 +47,9 @@ def key_variable(role: Role) -> str:
 
 
 def named(role: Role, error: ConfigurationError) -> ConfigurationError:
-    """What is wrong with the model of this role, with the options that it comes from."""
-    who = "the model that plays the user" if role == "user" else "the judge"
+    """What is wrong with the model of this role."""
     return ConfigurationError(
-        f"{who} (--tb-{role}-model, --tb-{role}-base-url, {key_variable(role)}, each with the agent's in its place "
-        f"where it is not given): {error}"
+        f"{'the model that plays the user' if role == 'user' else 'the judge'}: {error}"
     )
 
 
@@ -72,7 +70,7 @@ def make_model(
         return None
     key = os.environ.get(key_variable(settings.role)) or None
     if chat is not None and settings.base_url is None and key is None:
-        return PeopleModel(_asked_at(chat.endpoint, model, parameters), None)
+        return PeopleModel(_asked_at(chat.endpoint, model, parameters, settings.role), None)
     api = CHAT if chat is None or settings.base_url is not None else chat.endpoint.api
     try:
         own = Endpoint(
@@ -80,12 +78,19 @@ def make_model(
             api=api,
             api_key=key or os.environ.get(api.key_variable),
             concurrency=settings.concurrency,
+            names=Names(
+                url=f"--tb-{settings.role}-base-url or THINKINGBOX_{settings.role.upper()}_BASE_URL, or the agent's "
+                "--tb-base-url",
+                key=f"{key_variable(settings.role)}, or the agent's {api.key_variable}",
+            ),
         )
     except ConfigurationError as error:
         raise named(settings.role, error) from None
-    return PeopleModel(_asked_at(own, model, parameters), own)
+    return PeopleModel(_asked_at(own, model, parameters, settings.role), own)
 
 
-def _asked_at(endpoint: Endpoint, model: str, parameters: Callable[[Api], Mapping[str, Any]]) -> ChatModel:
+def _asked_at(
+    endpoint: Endpoint, model: str, parameters: Callable[[Api], Mapping[str, Any]], role: Role
+) -> ChatModel:
     fields = parameters(endpoint.api)
-    return ChatModel(endpoint, model, parameters=fields, droppable=fields)
+    return ChatModel(endpoint, model, parameters=fields, droppable=fields, option=f"--tb-{role}-model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from pytest_thinkingbox.agents.none import NoneAgent
 from pytest_thinkingbox.agents.openai import OpenAIAgent
+from pytest_thinkingbox.agents.wire import Transcript
 from pytest_thinkingbox.declare import Script
 from pytest_thinkingbox.declare.user import END
 from pytest_thinkingbox.errors import ConfigurationError
@@ -19,7 +21,7 @@ from pytest_thinkingbox.people.user import LlmUser
 from pytest_thinkingbox.people.users import CampaignUsers
 from tests.agents.world import Play
 from tests.people.talk import CONTEXT
-from tests.support.stub_endpoint import Reply, StubEndpoint, calls, says
+from tests.support.stub_endpoint import Reply, StubEndpoint, calls, fails, says
 
 AGENT = OpenAIAgent("m", base_url="http://127.0.0.1:1/v1")
 URL = "http://127.0.0.1:2/v1"
@@ -153,3 +155,54 @@ def test_agent_and_user_talk_through_one_endpoint_and_the_agent_never_sees_the_c
     assert all(CONTEXT.encode() not in one.body for one in agents)
     assert play.conversation.usage["agent"].requests == 3
     assert play.conversation.usage["user"].requests == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "way_out"),
+    [
+        (400, "Name another model with --tb-judge-model, or another endpoint, that takes the request."),
+        (401, "No key was sent: set THINKINGBOX_JUDGE_API_KEY, or the agent's OPENAI_API_KEY."),
+        (
+            404,
+            "Check --tb-judge-base-url or THINKINGBOX_JUDGE_BASE_URL, or the agent's --tb-base-url, as in ",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_endpoint_is_told_by_the_names_of_its_own_settings(
+    status: int, way_out: str
+) -> None:
+    async def asked(url: str) -> None:
+        model = make_model(settings(role="judge", model="j", base_url=url), AGENT)
+        assert model is not None
+        try:
+            await model.chat.complete(Transcript())
+        finally:
+            await model.aclose()
+
+    with (
+        StubEndpoint([fails(status)]) as stub,
+        pytest.raises(ConfigurationError, match=re.escape(way_out)),
+    ):
+        asyncio.run(asked(stub.url))
+
+
+def test_at_the_agents_endpoint_its_names_are_the_right_ones_but_for_the_model() -> None:
+    async def asked(url: str) -> None:
+        agent = OpenAIAgent("m", base_url=url)
+        try:
+            await made(agent, model="u").chat.complete(Transcript())
+        finally:
+            await agent.aclose()
+
+    with (
+        StubEndpoint([fails(404, "The model u does not exist", code="model_not_found")]) as stub,
+        pytest.raises(ConfigurationError, match=r"this key may use with --tb-user-model\."),
+    ):
+        asyncio.run(asked(stub.url))
+
+
+def test_an_address_that_is_none_is_told_by_the_option_of_the_user() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"^the model that plays the user: .*give --tb-user-base-url or "
+    ):
+        made(base_url="models.example")

@@ -301,4 +301,4 @@ def test_t20_a_user_model_that_was_never_there_stops_the_campaign(suite, run):
         )  # fmt: skip
     assert outcome.status == 4
     assert outcome.records() == []
-    assert "the model that plays the user (--tb-user-model, --tb-user-base-url" in outcome.text
+    assert "Check --tb-user-base-url or THINKINGBOX_USER_BASE_URL" in outcome.text
