@@ -9,6 +9,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,15 +125,36 @@ def _snapshot(folder: Path) -> Mapping[str, _Known]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Regular files and links below the folder, with their relative paths."""
-    for root, directories, names in os.walk(folder):
+    """Regular files and links below the folder, with their relative paths.
+
+    And the folder itself where a file or a link has taken its place, and folders that stay closed whatever is tried.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        if folder.is_symlink() or folder.is_file():
+            yield ".", folder
+        return
+    closed: list[OSError] = []
+    _open(folder)
+    for root, directories, names in os.walk(folder, onerror=closed.append):
         directories.sort()
+        for name in directories:
+            _open(Path(root, name))
         links = [one for one in directories if os.path.islink(os.path.join(root, one))]
         for name in sorted([*names, *links]):
             path = Path(root, name)
             mode = path.lstat().st_mode
             if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
                 yield path.relative_to(folder).as_posix(), path
+    for error in closed:
+        path = Path(error.filename)
+        yield path.relative_to(folder).as_posix(), path
+
+
+def _open(folder: Path) -> None:
+    """What was closed for us, perhaps on purpose, is looked into all the same."""
+    if not folder.is_symlink() and not os.access(folder, os.R_OK | os.X_OK):
+        with suppress(OSError):
+            folder.chmod(stat.S_IRWXU)
 
 
 def _read(path: Path) -> tuple[int, str, bytes | None]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,3 +105,41 @@ def test_the_folders_of_a_process_lie_in_one_that_goes_with_the_last(
     assert [place] == list(temporary.iterdir())
     other.remove()
     assert list(temporary.iterdir()) == []
+
+
+CLOSES = """
+import fcntl
+import os
+from pytest_thinkingbox.effects.files import WorkDir
+
+if os.geteuid() == 0:
+    os.setuid(65534)  # to root nothing is closed
+made = WorkDir(None)
+(made.folder / "in" / "deep").mkdir(parents=True)
+(made.folder / "in" / "deep" / "note.txt").write_text("x")
+(made.folder / "in" / "deep").chmod(0)
+(made.folder / "in").chmod(0)
+made.folder.chmod(0)
+print([(one.change, one.path, one.text) for one in made.changes()])
+made.remove()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be closed")
+def test_files_in_folders_that_were_closed_are_seen() -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSES], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[('added', 'in/deep/note.txt', 'x')]\n", "")
+
+
+def test_a_file_or_a_link_in_the_place_of_the_folder_is_seen_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("x")
+    made = WorkDir(None)
+    made.folder.rmdir()
+    made.folder.symlink_to(tmp_path)
+    assert said(made) == [("added", ".", f"-> {tmp_path}")]
+    made.folder.unlink()
+    made.folder.write_text("not a folder")
+    assert said(made) == [("added", ".", "not a folder")]
+    made.folder.unlink()
+    assert said(made) == []
+    made.remove()
