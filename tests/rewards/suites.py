@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
@@ -133,6 +137,18 @@ def write_suite(folder: Path) -> Path:
     (folder / "test_shop.py").write_text(dedent(TASKS), encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -ra -p no:randomly -p no:cov\n", encoding="utf-8")
     return folder
+
+
+@contextmanager
+def forgotten(folder: Path) -> Iterator[None]:
+    """Afterwards this process knows nothing of the modules of this folder, whose names other suites have too."""
+    try:
+        yield
+    finally:
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}"):
+                del sys.modules[name]
+        sys.path[:] = [one for one in sys.path if not f"{one}{os.sep}".startswith(f"{folder}{os.sep}")]
 
 
 def closed(task: str, *, order: int = 1, status: str = "closed") -> FinalState:

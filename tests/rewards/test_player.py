@@ -6,7 +6,7 @@ from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
-from tests.rewards.suites import write_suite
+from tests.rewards.suites import forgotten, write_suite
 from tests.tokens.tokenizer import END, ByteTokenizer
 
 CLOSE = '<tool_call>{"name": "set_status", "arguments": {"order_id": 1, "status": "closed"}}</tool_call>'
@@ -25,7 +25,9 @@ class Closes:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write_suite(tmp_path_factory.mktemp("suite"))
+    made = write_suite(tmp_path_factory.mktemp("suite"))
+    with forgotten(made):
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
 from pytest_thinkingbox.errors import ProviderDown
 from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
-from tests.rewards.suites import write_suite
+from tests.rewards.suites import forgotten, write_suite
 from tests.tokens.tokenizer import END, ByteTokenizer
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.rollout import Rollouts, Step, Traces, TrainingStopped
@@ -48,7 +48,9 @@ class Policy:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write_suite(tmp_path_factory.mktemp("suite"))
+    made = write_suite(tmp_path_factory.mktemp("suite"))
+    with forgotten(made):
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pytest_thinkingbox.tokens.chat import Chat
+from tests.rewards.suites import forgotten
 from tests.trainer.recipes import write_recipe
 from tests.trainer.tiny import write_world
 from thinkingbox_trainer.engine import TransformersEngine
@@ -237,7 +238,8 @@ def test_a_recipe_trains_a_model_on_a_suite(world, method):
         changes.append(LORA)
     model, _ = loaded(world)
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
-    trainer = train(read_recipe(write_recipe(world, *changes)), folder=world)
+    with forgotten(world):
+        trainer = train(read_recipe(write_recipe(world, *changes)), folder=world)
     lines = [json.loads(line) for line in (world / f"out-{method}" / "steps.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == [0, 1]
     assert all(line["groups"] == 2 and line["invalid_share"] == 0 for line in lines)
@@ -268,7 +270,8 @@ def test_a_policy_learns_what_its_checkers_reward(world, tmp_path):
         ("answer = 12", "answer = 6"),
         ("learning_rate = 1e-3", "learning_rate = 3e-3"),
     )
-    train(read_recipe(recipe), folder=folder)
+    with forgotten(folder):
+        train(read_recipe(recipe), folder=folder)
     lines = (folder / "out" / "steps.jsonl").read_text("utf-8").splitlines()
     rewards = [json.loads(line)["reward"] for line in lines]
     assert sum(rewards[-4:]) / 4 - sum(rewards[:4]) / 4 > 0.15
