@@ -10,6 +10,8 @@ from pytest_thinkingbox.backends.base import Backend
 from pytest_thinkingbox.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from pytest_thinkingbox.backends.mysql.server import MySQLServer
+    from pytest_thinkingbox.backends.postgres.server import PostgresServer
     from pytest_thinkingbox.backends.server.plan import LocalServer, Revive, ServerPlan
     from pytest_thinkingbox.declare import Database
 
@@ -35,7 +37,7 @@ def make_backend(spec: str, *, label: str, processes: int = 1, revive: Revive | 
         from pytest_thinkingbox.backends.postgres import PostgresBackend
 
         return PostgresBackend(spec, label=label, processes=processes, revive=revive)
-    if spec.startswith(("mysql", "mariadb")) and "://" in spec:
+    if _is_mysql(spec):
         require("pymysql", spec=spec, extra="mysql")
         from pytest_thinkingbox.backends.mysql import MySQLBackend
 
@@ -92,11 +94,11 @@ def require(module: str, *, spec: str, extra: str) -> None:
 
 def sweep_servers() -> list[str]:
     """End the servers that runs on this machine started and did not live to end; their names."""
-    if find_spec("psycopg") is None:
-        return []  # then none was started
-    from pytest_thinkingbox.backends.postgres.local import sweep_embedded
+    gone: list[str] = []
+    if find_spec("psycopg") is not None:  # else none of these was started
+        from pytest_thinkingbox.backends.postgres.local import sweep_embedded
 
-    gone = sweep_embedded()
+        gone += sweep_embedded()
     if find_spec("testcontainers") is not None:
         from pytest_thinkingbox.backends.server.docker import sweep_containers
 
@@ -106,12 +108,27 @@ def sweep_servers() -> list[str]:
 
 def sweep_server(url: str) -> list[str]:
     """Remove what ended campaigns left behind on a server; the names of databases. Raises ConfigurationError."""
-    require("psycopg", spec=url, extra="postgres")
-    from pytest_thinkingbox.backends.postgres.server import PostgresServer
-    from pytest_thinkingbox.backends.server.names import Campaign
-
-    server = PostgresServer(url, campaign=Campaign.of("clean"))
+    server = _server(url)
     try:
         return server.sweep()
     finally:
         server.close()
+
+
+def _server(url: str) -> MySQLServer | PostgresServer:
+    from pytest_thinkingbox.backends.server.names import Campaign
+
+    campaign = Campaign.of("clean")
+    if _is_mysql(url):
+        require("pymysql", spec=url, extra="mysql")
+        from pytest_thinkingbox.backends.mysql.server import MySQLServer
+
+        return MySQLServer(url, campaign=campaign)
+    require("psycopg", spec=url, extra="postgres")
+    from pytest_thinkingbox.backends.postgres.server import PostgresServer
+
+    return PostgresServer(url, campaign=campaign)
+
+
+def _is_mysql(url: str) -> bool:
+    return url.startswith(("mysql", "mariadb")) and "://" in url

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
+from pytest_thinkingbox.backends import sweep_server
 from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
@@ -337,7 +338,8 @@ def test_t29_another_campaign_on_the_same_server_is_left_alone(make: Make) -> No
     lease.release()
 
 
-def test_t30_what_a_dead_campaign_left_is_swept_by_the_next(make: Make, admin: pymysql.Connection) -> None:
+def killed(make: Make, admin: pymysql.Connection) -> MySQLBackend:
+    """A campaign whose process ended in the middle of an attempt."""
     dead = make()
     dead.acquire(SHOP_ENVIRONMENT, None, attempt_id="a")
     for (session,) in execute(
@@ -345,8 +347,24 @@ def test_t30_what_a_dead_campaign_left_is_swept_by_the_next(make: Make, admin: p
     ):
         execute(admin, f"KILL CONNECTION {session}")
     assert len(names(admin, dead)) == 5
+    return dead
+
+
+def test_t30_what_a_dead_campaign_left_is_swept_by_the_next(make: Make, admin: pymysql.Connection) -> None:
+    dead = killed(make, admin)
     make()
     assert names(admin, dead) == []
+
+
+def test_t30_what_a_dead_campaign_left_is_removed_by_hand(
+    make: Make, admin: pymysql.Connection, server: str
+) -> None:
+    alive = make()
+    alive.prepare(SHOP_ENVIRONMENT)
+    dead = killed(make, admin)
+    assert len(sweep_server(server)) == 3
+    assert names(admin, dead) == []
+    assert len(names(admin, alive)) == 3
 
 
 def test_a_timestamp_is_one_instant_whatever_the_zone_of_the_session(shared: MySQLBackend) -> None:
