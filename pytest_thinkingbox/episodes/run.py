@@ -260,9 +260,14 @@ async def _converse(
 
 def _faulty(request: EpisodeRequest, toolbox: Toolbox, seed: int) -> FaultyTools:
     faults = (*request.faults, *request.campaign_faults)
-    check_faults(request.faults, [one.name for one in toolbox.specs], where=request.task_id)
+    names = [one.name for one in toolbox.specs]
+    check_faults(request.faults, names, where=request.task_id)
     return FaultyTools(
-        toolbox.call, faults, seed=derive_seed("faults", seed), seconds=request.limits.tool_seconds
+        toolbox.call,
+        faults,
+        tools=names,
+        seed=derive_seed("faults", seed),
+        seconds=request.limits.tool_seconds,
     )
 
 

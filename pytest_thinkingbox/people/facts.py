@@ -30,6 +30,16 @@ _WISH = re.compile(
     r"\b(?:want\w*|wish\w*|like|prefer|new|chang\w*|mov\w*|could|would|can|if|maybe|perhaps)\b|'d\b"
 )
 """Of a date or a sum, as against a number that names something, one may say what it shall become."""
+_COUNTED = re.compile(
+    r" (?!(?:in|for|at|on|and|or|but|from|under|with|if|please|thanks|thank|sorry|it|it's|that|that's|i|i'm|as|by"
+    r"|to|is|was|für|bei|und|aber|bitte|danke|pour|et|mais|para|y|pero|gracias|e|per|а|и|но)\b)[^\W\d_]"
+)
+"""What a number counts, or is a part of: "1450 euros", "1450 Main Street"."""
+_OTHER_QUESTION = re.compile(
+    r"\b(?:how|when|where|who|why|pay|paid|costs?|price|total|amount|room|year|wann|wie|wo|combien|quand|où|cuándo|cuánto"
+    r"|quando|quanto|когда|сколько)\b"
+)
+"""Of a number that names something, these ask for something else about it."""
 _FILLERS = frozenset({
     "it", "it's", "its", "is", "was", "that", "that's", "this", "i", "i'm", "on", "think",
     "believe", "sure", "yes", "ok", "okay", "sorry", "well", "hmm", "um", "oh", "here", "you",
@@ -73,12 +83,16 @@ def _other_value(name: str, fact: Fact, sentence: str, *, heard: Sequence[str], 
     names = _own_words(name)
     for one in found:
         before, after = sentence[: one.start()], sentence[one.end() :]
+        if " " not in value and _COUNTED.match(after):
+            continue
         for word in names:
+            if re.search(rf"\bno (?:such )?{re.escape(word)}\b", before):
+                return None
             if re.search(rf"\b{re.escape(word)}{_BETWEEN}\Z", before):
                 return one[0]
             if re.match(rf" (?:is|was|ist|est|es) (?:my|the|our) (?:\w+ )?{re.escape(word)}\b", after):
                 return one[0]
-    if len(found) == 1 and _is_mere_answer(sentence, found[0], names) and _asks_for(names, heard[-1]):
+    if len(found) == 1 and _is_mere_answer(sentence, found[0], names) and _asks_for(names, value, heard[-1]):
         return found[0][0]
     return found[0][0] if _is_code(value) else None  # nobody told the user of that one: it is made up
 
@@ -111,10 +125,12 @@ def _own_words(name: str) -> list[str]:
     return [one for one in words if one not in _GENERIC] or words
 
 
-def _asks_for(names: Sequence[str], heard: str) -> bool:
+def _asks_for(names: Sequence[str], value: str, heard: str) -> bool:
     """Whether the agent's one question is for this field and nothing else."""
     questions = [plain(one) for one in sentences(heard) if "?" in one]
     if len(questions) != 1 or _TWO_THINGS.search(questions[0]):
+        return False
+    if " " not in value and any(one not in names for one in _OTHER_QUESTION.findall(questions[0])):
         return False
     return all(says(one, questions[0]) for one in names)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from random import Random
@@ -19,11 +19,15 @@ Call = Callable[[str, Mapping[str, Any] | str], Awaitable[ToolOutput]]
 class FaultyTools:
     """The tools of one attempt with faults between them and the agent; called like a toolbox's `call`.
 
-    The same seed hits the same calls. `seconds` is the time that a tool may take.
+    The same seed hits the same calls. `tools` are those that there are: a call of another one goes wrong by itself.
+    `seconds` is the time that a tool may take.
     """
 
-    def __init__(self, call: Call, faults: Sequence[Fault], *, seed: int, seconds: float) -> None:
+    def __init__(
+        self, call: Call, faults: Sequence[Fault], *, tools: Collection[str], seed: int, seconds: float
+    ) -> None:
         self._call = call
+        self._tools = frozenset(tools)
         self._faults = faults
         self._hits = [0] * len(faults)
         self._calls: dict[str, int] = {}
@@ -32,6 +36,8 @@ class FaultyTools:
 
     def draw(self, name: str) -> Fault | None:
         """What will hit the call of this tool that is made now."""
+        if name not in self._tools:
+            return None
         number = self._calls[name] = self._calls.get(name, 0) + 1
         at = self._next(name, number)
         if at is None:

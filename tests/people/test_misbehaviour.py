@@ -248,6 +248,11 @@ GOOD = [
     ("It is changed. Goodbye!", "Wait, I still need the confirmation by mail."),
     ("What do you want?", "My notes say the cheaper room has a window, is that true?"),
     ("What do you want?", "I play the violin, so I need a quiet room."),
+    ("How much did you pay for your booking number?", "1450"),
+    ("What was the total of that booking?", "1450."),
+    (ASKED, "I have no booking 1043."),
+    (ASKED, "My booking is on 1450 Main Street."),
+    (ASKED, "The booking was 1450 euros, that is all that I remember."),
 ]
 
 

@@ -32,7 +32,7 @@ def played(*faults: Fault, amounts: tuple[int, ...] = (1, 2, 3), seed: int = 1, 
     till = Till()
 
     async def go() -> list[ToolOutput]:
-        tools = FaultyTools(till.call, faults, seed=seed, seconds=0.3)
+        tools = FaultyTools(till.call, faults, tools=["pay"], seed=seed, seconds=0.3)
         return [await tools.play(name, {"amount": amount}, tools.draw(name)) for amount in amounts]
 
     return till, asyncio.run(go())
@@ -112,3 +112,8 @@ def test_a_fault_that_can_hit_no_tool_is_an_error_with_the_tools() -> None:
     check_faults([Fault("p*", before="error")], ["pay"], where="here")
     with pytest.raises(ConfigurationError, match=r"here: Fault\('pya'\) hits no tool; the tools are: pay"):
         check_faults([Fault("pya", before="error")], ["pay"], where="here")
+
+
+def test_a_tool_that_does_not_exist_is_hit_by_nothing() -> None:
+    _, answers = played(Fault("*", before="error"), amounts=(0,), name="pai")
+    assert answers == [ToolOutput("too little", error=True)]
