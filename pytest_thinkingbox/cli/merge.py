@@ -27,12 +27,13 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Put the records of shards (pytest --tb-shard=I/N) into one new campaign, and judge it: exit status 0 when its
-    gates hold, 1 when they do not or attempts failed without a gate, 8 when the campaign broke.
+    gates hold, 1 when they do not or attempts failed without a gate, 8 when the campaign broke or is not whole.
     """
     from pytest_thinkingbox.records.merge import merge
     from pytest_thinkingbox.records.store import find_campaign
     from pytest_thinkingbox.report.reading import stored_verdict
     from pytest_thinkingbox.report.terminal import summary_lines
+    from pytest_thinkingbox.stats.verdict import BROKE
 
     folder = merge([find_campaign(path) for path in options.shards], options.target)
     info = folder.read_info()
@@ -47,4 +48,5 @@ def run(options: argparse.Namespace) -> int:
         color=has_color(options.color),
     ):
         print(line)
-    return verdict.exit_status
+    # Nobody chose what a merge leaves out, as -k or --lf choose: without a gate it would be green.
+    return BROKE if info.partial and not verdict.exit_status else verdict.exit_status

@@ -48,11 +48,11 @@ def run(options: argparse.Namespace) -> Result:
     from pytest_thinkingbox.report.html.page import html_report
     from pytest_thinkingbox.report.junit import junit_report
     from pytest_thinkingbox.report.markdown import markdown_report
-    from pytest_thinkingbox.report.reading import stored_verdict
+    from pytest_thinkingbox.report.reading import as_left, stored_verdict
     from pytest_thinkingbox.stats.cost import models_of, used_prices
 
     folder = CampaignFolder.open(find_campaign(options.folder))
-    info = folder.read_info()
+    info = as_left(folder.read_info())
     details = Details()
     records = folder.read_records()
     rows = rows_of(details.keep(records) if options.format == "html" else records)

@@ -33,6 +33,7 @@ def graded_again(
     xfail_strict: bool,
     rulings: Sequence[Ruling],
     credit: float | None,
+    requested: int,
 ) -> AttemptRecord:
     """The same try with another verdict: what the agent did, and what it was told, is as it was."""
     task = plan.task
@@ -40,7 +41,7 @@ def graded_again(
     return replace(
         record,
         final=True,
-        requested=plan.requested,
+        requested=requested,
         outcome=verdict.outcome,
         cause=verdict.cause,
         detail=verdict.detail,

@@ -17,6 +17,7 @@ from pytest_thinkingbox.plugin.stop import StopFlag
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, CampaignInfo
+    from pytest_thinkingbox.records.store import CampaignFolder
     from pytest_thinkingbox.stats.verdict import Verdict
 
 ROW = "thinkingbox_row"
@@ -24,6 +25,11 @@ ROW = "thinkingbox_row"
 NODE = "thinkingbox_node"
 """On every report of an attempt: "attempt", "skipped" when a fixture skipped it, "idle" when nobody is to act;
 "regraded" or "ungraded" on the last one of an attempt that was, or could not be, graded again."""
+
+
+_BROKE = 8
+_OLDER = "keep the verdict on an older prompt or of an older checker"
+"""Why a campaign is partial until all of it is graded again."""
 
 
 class Campaign:
@@ -118,7 +124,8 @@ class Campaign:
         if self._result[1].partial and self._used_up():
             return pytest.ExitCode.INTERRUPTED
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return self._result[2].exit_status
+            mixed = _OLDER in (self._result[1].partial or "")  # never green, also without a gate
+            return self._result[2].exit_status or (_BROKE if mixed else 0)
         return None
 
     def _used_up(self) -> str:
@@ -148,6 +155,7 @@ class Campaign:
         from datetime import UTC, datetime
 
         from pytest_thinkingbox.records.model import AttemptRow, attempt_name
+        from pytest_thinkingbox.records.resume import is_gradable
         from pytest_thinkingbox.records.shards import planned_of
         from pytest_thinkingbox.records.store import CampaignFolder
         from pytest_thinkingbox.report.reading import gate_options, verdict_of
@@ -163,11 +171,14 @@ class Campaign:
         skipped, crashed, nodes = set(), set(), set()
         for task, attempt in planned:
             # Where attempts were added to a task that ran once, they have other names than then.
-            names = {attempt_name(task=task, attempt=attempt, requested=info.tasks[task])}
+            names = {attempt_name(task=task, attempt=attempt, requested=2)}
             names |= {task} if attempt == 1 else set()
             nodes |= names
             for node in names & self._crashed.keys() - self._rows.keys():
                 earlier = known.get((task, attempt))
+                if earlier is not None and is_gradable(earlier.cause):  # what was played is not lost with it
+                    self._ungraded.add(node)
+                    continue
                 tries = 0 if earlier is None else earlier.tries
                 folder.append(self._crash_record(info, task, attempt, self._crashed[node], tries=tries))
                 crashed.add((task, attempt))
@@ -180,7 +191,7 @@ class Campaign:
         ordinary = self._ordinary_failures | (self._crashed.keys() - nodes)
         requested = Counter(task for task, attempt in planned if (task, attempt) not in skipped)
         missing = set(planned) - skipped - known.keys() - crashed
-        partial = self._partial(session, info, len(missing))
+        partial = self._partial(session, info, len(missing)) or self._outdated(folder, info)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         info = replace(
             info,
@@ -209,6 +220,17 @@ class Campaign:
             partial=partial is not None,
         )
         return rows, info, verdict
+
+    def _outdated(self, folder: CampaignFolder, info: CampaignInfo) -> str | None:
+        """Where only a part of the attempts was selected to go on, verdicts of two questions are no campaign."""
+        from pytest_thinkingbox.records.resume import outdated, stored_attempts
+
+        if self._options.continued is None:
+            return None
+        number = outdated(stored_attempts(folder), info.task_hashes)
+        if not number:
+            return None
+        return f"{number} attempts were not selected and {_OLDER}"
 
     def _crash_record(
         self, info: CampaignInfo, task: str, attempt: int, detail: str, *, tries: int
@@ -240,7 +262,7 @@ class Campaign:
         if self.stop.is_raised():
             return f"stopped: {self.stop.reason()}"
         if self._ungraded:
-            return f"{len(self._ungraded)} attempts could not be graded again and keep the verdict of an older checker"
+            return f"{len(self._ungraded)} attempts could not be graded again and {_OLDER}"
         if missing:
             why = (
                 self._used_up()
@@ -249,7 +271,7 @@ class Campaign:
             )
             return f"{missing} attempts are missing: {why}"
         if self._options.continued is not None and self._options.continued.regrade:
-            return info.partial
+            return None if info.partial is not None and _OLDER in info.partial else info.partial
         option = self._config.option
         for name, flag in (("--lf", "lf"), ("--sw", "stepwise")):
             if option.__dict__.get(flag):

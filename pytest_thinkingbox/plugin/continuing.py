@@ -107,10 +107,13 @@ def _take(config: pytest.Config, given: Path) -> tuple[Path, int]:
 def _as_played(config: pytest.Config, options: Options) -> Options:
     """Who acted and how often, from the campaign itself."""
     from pytest_thinkingbox.records.store import CampaignFolder
+    from pytest_thinkingbox.stats.cost import stored_prices
 
     assert options.continued is not None
     info = CampaignFolder.open(options.continued.folder).read_info()
     known = info.options
+    baseline = known.get("baseline")
+    own_drop = options.baseline is not None or config.getoption("tb_max_drop") is not None
     return replace(
         options,
         attempts=max(info.tasks.values(), default=1),
@@ -124,6 +127,10 @@ def _as_played(config: pytest.Config, options: Options) -> Options:
         backend=options.backend if config.getoption("tb_backend") else str(known["backend"]),
         timeout=known.get("timeout"),
         min_pass_rate=info.min_pass_rate if options.min_pass_rate is None else options.min_pass_rate,
+        min_reliable=known.get("min_reliable") if options.min_reliable is None else options.min_reliable,
+        baseline=Path(baseline) if options.baseline is None and baseline is not None else options.baseline,
+        max_drop=options.max_drop if own_drop else known["max_drop"],
+        prices=options.prices or stored_prices(info, where=f"{options.continued.folder}: prices"),
     )
 
 

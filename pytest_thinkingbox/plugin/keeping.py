@@ -97,6 +97,7 @@ class Keeper:
             report.__dict__[NODE] = "ungraded"  # the record stays as it is
             return
         self._note_seed(run)
+        regrade = self._options.continued is not None and self._options.continued.regrade
         record = graded_again(
             stored,
             run.plan,
@@ -106,6 +107,8 @@ class Keeper:
             xfail_strict=run.xfail_strict,
             rulings=rulings,
             credit=credit,
+            # Regrading asks for as many attempts of all tasks as of the one that had most.
+            requested=stored.requested if regrade else run.plan.requested,
         )
         self._folder.append(record)
         report.__dict__[ROW] = record.row().to_json()

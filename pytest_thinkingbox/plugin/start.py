@@ -36,7 +36,7 @@ from pytest_thinkingbox.plugin.xdist import WINDOW, share
 from pytest_thinkingbox.proof.world import proof_world
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
 from pytest_thinkingbox.records.redact import Redactor
-from pytest_thinkingbox.records.resume import extended
+from pytest_thinkingbox.records.resume import extended, graded_again
 from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.records.store import CampaignFolder
@@ -218,11 +218,8 @@ def _open_folder(path: Path, session: pytest.Session, options: Options, redactor
 def _continue(folder: CampaignFolder, session: pytest.Session, options: Options) -> CampaignFolder:
     """Every worker says the same, so that it makes no difference who does it and how often."""
     assert options.continued is not None
-    info = folder.read_info()
-    now = extended(info, _describe(folder.path.name, session, options))
-    if options.continued.regrade:  # what was missing is missing still
-        now = replace(now, partial=info.partial, finished=info.finished)
-    folder.write_info(now)
+    info, now = folder.read_info(), _describe(folder.path.name, session, options)
+    folder.write_info(graded_again(info, now) if options.continued.regrade else extended(info, now))
     return folder
 
 

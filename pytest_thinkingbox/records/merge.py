@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.records.model import CampaignInfo, Hashes
-from pytest_thinkingbox.records.resume import mismatches
+from pytest_thinkingbox.records.resume import JUDGED_WITH, mismatches
 from pytest_thinkingbox.records.running import Running
-from pytest_thinkingbox.records.shards import Shard
+from pytest_thinkingbox.records.shards import Shard, planned_of
 from pytest_thinkingbox.records.store import CampaignFolder
 
 DATABASES = "databases"
@@ -25,7 +26,7 @@ class CannotMerge(ThinkingboxError):
 def merge(paths: Sequence[Path], target: Path) -> CampaignFolder:
     """A new campaign in `target` that holds every record of these shards. Raises CannotMerge, and then makes nothing.
 
-    Where shards are missing, or did not end, the campaign is partial and can be resumed.
+    Where shards or attempts are missing, or did not end, the campaign is partial and can be resumed.
     """
     if target.exists():
         raise CannotMerge(f"{target}: there is something already; name a folder that is not there")
@@ -37,9 +38,12 @@ def merge(paths: Sequence[Path], target: Path) -> CampaignFolder:
     building = target.with_name(f".{target.name}.merging")
     shutil.rmtree(building, ignore_errors=True)
     try:
-        merged = CampaignFolder.create(building, _described(target.name, infos, by_number))
+        info = _described(target.name, infos, by_number)
+        merged = CampaignFolder.create(building, info)
         for number, folder in sorted(by_number.items()):
             _copy(folder, merged, shard=replace(Shard.parse(str(infos[0].shard)), number=number))
+        if info.partial is None:
+            merged.write_info(_counted(info, merged))
         building.rename(target)
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -73,6 +77,11 @@ def _check_same(
     differing = mismatches(one, replace(other, shard=one.shard))
     if Shard.parse(str(one.shard)).of != Shard.parse(str(other.shard)).of:
         differing.append(f"--tb-shard: {one.shard} and {other.shard} are cut differently")
+    differing += [  # those of one shard would decide for all
+        f"--tb-{name.replace('_', '-')}: {before!r} and {after!r}"
+        for name in ("min_pass_rate", *JUDGED_WITH)
+        if (before := _judged_with(one, name)) != (after := _judged_with(other, name))
+    ]
     for task in one.tasks.keys() & other.tasks.keys():
         if one.tasks[task] != other.tasks[task]:
             differing.append(f"{task}: {one.tasks[task]} and {other.tasks[task]} attempts")
@@ -86,6 +95,14 @@ def _check_same(
         raise CannotMerge(
             "\n  ".join([f"{first.path} and {second.path} are no shards of one campaign:", *differing])
         )
+
+
+def _judged_with(info: CampaignInfo, name: str) -> Any:
+    if name == "min_pass_rate":
+        return info.min_pass_rate
+    value = info.options.get(name)
+    # Where the baseline lies differs from machine to machine.
+    return Path(value).name if name == "baseline" and value is not None else value
 
 
 def _described(
@@ -115,6 +132,14 @@ def _described(
         partial="; ".join(reasons) or None,
         finished=None if reasons else max(str(info.finished) for info in infos),
     )
+
+
+def _counted(info: CampaignInfo, merged: CampaignFolder) -> CampaignInfo:
+    """Partial where a shard ended without some of its attempts: it was run with a part of the suite."""
+    missing = set(planned_of(info.tasks, None)) - {(row.task, row.attempt) for row in merged.read_rows()}
+    if not missing:
+        return info
+    return replace(info, partial=f"{len(missing)} attempts are in no shard", finished=None)
 
 
 def _copy(source: CampaignFolder, target: CampaignFolder, *, shard: Shard) -> None:

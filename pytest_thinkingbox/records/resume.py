@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,11 +28,17 @@ _PLAYED_WITH = (
     "temperature",
     "extra_body",
     "user_model",
+    "user_prompt",
     "judge_model",
+    "judge_prompt",
     "backend",
     "timeout",
 )
 """Options that an attempt's outcome depends on. Where an endpoint lies may change from one run to the next."""
+
+
+JUDGED_WITH = ("min_reliable", "baseline", "max_drop", "prices")
+"""Options that a campaign is judged by, whatever it was played with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +58,12 @@ class Stored:
 
     @property
     def gradable(self) -> bool:
-        return self.has_state and (self.cause is None or self.cause in _GRADABLE)
+        return self.has_state and is_gradable(self.cause)
+
+
+def is_gradable(cause: Cause | None) -> bool:
+    """Whether another grading may say something about an attempt that was invalid for this cause, or is valid."""
+    return cause is None or cause in _GRADABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +74,8 @@ class Decision:
     why: str = ""
 
 
-def stored_attempts(folder: CampaignFolder, *, until: int) -> dict[Key, Stored]:
-    """The deciding try of every attempt that has a line in the first `until` bytes."""
+def stored_attempts(folder: CampaignFolder, *, until: int | None = None) -> dict[Key, Stored]:
+    """The deciding try of every attempt that has a line, in the first `until` bytes where they are given."""
     found: dict[Key, tuple[bool, Stored]] = {}
     for offset, record in folder.read_entries(until=until):
         key = (record.task, record.attempt)
@@ -142,6 +153,29 @@ def extended(info: CampaignInfo, now: CampaignInfo) -> CampaignInfo:
     )
 
 
+def graded_again(info: CampaignInfo, now: CampaignInfo) -> CampaignInfo:
+    """The description of a campaign of which nothing is played: only what it is judged by is that of now."""
+    checkers = {task: hashes.checker for task, hashes in now.task_hashes.items()}
+    return replace(
+        info,
+        min_pass_rate=now.min_pass_rate,
+        options={**info.options, **{name: now.options.get(name) for name in JUDGED_WITH}},
+        task_hashes={
+            task: replace(hashes, checker=checkers.get(task, hashes.checker))
+            for task, hashes in info.task_hashes.items()
+        },
+    )
+
+
+def outdated(stored: Mapping[Key, Stored], task_hashes: Mapping[str, Hashes]) -> int:
+    """Attempts with a verdict on another prompt, or of another checker, than the campaign now says of their tasks."""
+    return sum(
+        replace(one.hashes, seed=None) != replace(task_hashes[task], seed=None)
+        for (task, _), one in stored.items()
+        if one.outcome != "invalid" and task in task_hashes
+    )
+
+
 def mismatches(info: CampaignInfo, now: CampaignInfo) -> list[str]:
     """Why attempts played now would not belong to the same campaign, one line each."""
     pairs = {
@@ -154,8 +188,11 @@ def mismatches(info: CampaignInfo, now: CampaignInfo) -> list[str]:
             name: (info.options[name], now.options.get(name)) for name in _PLAYED_WITH if name in info.options
         },
     }
-    return [
-        f"--tb-{name.replace('_', '-')}: it was {before!r}, now it is {after!r}"
-        for name, (before, after) in pairs.items()
-        if before != after
-    ]
+    return [_mismatch(name, before, after) for name, (before, after) in pairs.items() if before != after]
+
+
+def _mismatch(name: str, before: object, after: object) -> str:
+    if name in ("user_prompt", "judge_prompt"):
+        role = name.partition("_")[0]
+        return f"another version of pytest-thinkingbox told the {role} model otherwise what to do"
+    return f"--tb-{name.replace('_', '-')}: it was {before!r}, now it is {after!r}"

@@ -17,10 +17,17 @@ from pytest_thinkingbox.stats.verdict import Verdict, decide
 DEFAULT_MAX_DROP = 0.05
 
 
+def as_left(info: CampaignInfo) -> CampaignInfo:
+    """What nobody ended is partial: what was not played may yet say something else."""
+    if info.finished is None and info.partial is None:
+        return replace(info, partial="it was killed, or still runs")
+    return info
+
+
 def read_side(path: Path) -> Side:
     """A campaign's folder, or the latest one of a folder of campaigns. Raises BrokenRecords."""
     folder = CampaignFolder.open(find_campaign(path))
-    return side_of(info=folder.read_info(), records=folder.read_records())
+    return side_of(info=as_left(folder.read_info()), records=folder.read_records())
 
 
 def gate_options(
@@ -38,13 +45,13 @@ def gate_options(
 
 def stored_gates(info: CampaignInfo, *, path: Path) -> GateOptions:
     """The gates that a campaign was run with."""
-    baseline = info.options.get("baseline")
+    baseline, max_drop = info.options.get("baseline"), info.options.get("max_drop")
     return gate_options(
         path=path,
         min_pass_rate=info.min_pass_rate,
         min_reliable=info.options.get("min_reliable"),
         baseline=None if baseline is None else Path(baseline),
-        max_drop=float(info.options.get("max_drop") or DEFAULT_MAX_DROP),
+        max_drop=DEFAULT_MAX_DROP if max_drop is None else float(max_drop),
     )
 
 
@@ -62,14 +69,12 @@ def refusals_of(*, base: Side, new: Side) -> tuple[str, ...]:
     lines = [one.line for one in mismatches(base=base, new=new)]
     if base.info.partial:
         lines.append(f"the baseline is partial: {base.info.partial}")
-    if base.info.purpose == "probe":
-        lines.append("the baseline is a probe, which never serves as one")
     return tuple(lines)
 
 
 def refused_before(info: CampaignInfo, *, baseline: Path) -> tuple[str, ...]:
     """What is known to be wrong with a baseline before anything was played and paid for."""
-    base = CampaignFolder.open(baseline).read_info()
+    base = as_left(CampaignFolder.open(baseline).read_info())
     sides = [make_side(info=one, rows=(), seeds={}) for one in (base, info)]
     return refusals_of(base=sides[0], new=sides[1])
 

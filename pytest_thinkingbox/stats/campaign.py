@@ -120,6 +120,8 @@ class Mismatch:
 def mismatches(*, base: Side, new: Side) -> list[Mismatch]:
     """Everything that keeps the two from being comparable. Agent and model are what a comparison is about."""
     found: list[Mismatch] = []
+    if base.info.purpose == "probe":
+        found.append(Mismatch(key="purpose", text="the baseline is a probe, which never serves as one"))
     _tasks(found, base.info, new.info)
     for key, what, hash_of in (
         ("prompts", "prompt, user or limits", _prompt),

@@ -157,6 +157,68 @@ def test_a_checker_that_asks_for_such_a_state_gives_no_verdict_and_the_campaign_
     assert info(pytester)["partial"].startswith("1 attempts could not be graded again")
 
 
+@pytest.mark.parametrize("gate", [[], ["--tb-min-pass-rate=0.5"]])
+def test_verdicts_of_two_checkers_are_no_campaign_until_all_is_graded_again(suite, run, pytester, gate):
+    suite(CLOSE)
+    run("--tb-attempts=2", *gate)
+    suite(CLOSE + "    assert attempt.response\n")
+    part = run(REGRADE, "-k", "try1", *gate, agent=None)
+    assert part.status == 8
+    assert "1 attempts were not selected and keep the verdict" in part.text
+    whole = run(REGRADE, *gate, agent=None)
+    assert info(pytester)["partial"] is None
+    assert whole.status == 0
+
+
+def test_what_was_played_with_is_told_as_it_was_whatever_it_is_graded_with(suite, run, pytester):
+    suite(
+        """
+        @pytest.mark.thinkingbox(attempts=3)
+        @shop.task("Close order 1.", solution=CLOSE_1)
+        def test_close(changes):
+            assert changes == [Updated("orders", 1, status="closed")]
+
+        @shop.task("Close order 1, too.", solution=CLOSE_1)
+        def test_once(changes):
+            assert changes == [Updated("orders", 1, status="closed")]
+        """
+    )
+    pytester.makefile(".toml", prices="[models.m]\ninput = 1.0\noutput = 2.0\n")
+    pytester.makepyfile(
+        closing="""
+        async def agent(task):
+            await task.call_tool("set_status", {"order_id": 1, "status": "closed"})
+            return "done"
+        """
+    )
+    run(
+        "--tb-prices=prices.toml",
+        "--tb-model=m",
+        "--tb-faults=add_note:before=error",
+        "--tb-min-reliable=0.9",
+        agent="python:closing:agent",
+    )
+    before = info(pytester)
+    assert before["tasks"] == {"test_shop.py::test_close": 3, "test_shop.py::test_once": 1}
+    suite(
+        (pytester.path / "test_shop.py")
+        .read_text()
+        .partition("import *\n")[2]
+        .replace("1, too.", "1, please.")
+    )
+    outcome = run(REGRADE, agent=None)
+    after = info(pytester)
+    assert [after[name] for name in ("tasks", "options", "environments", "partial")] == [
+        before[name] for name in ("tasks", "options", "environments", "partial")
+    ]
+    assert [one["prompt"] for one in after["task_hashes"].values()] == [
+        one["prompt"] for one in before["task_hashes"].values()
+    ]
+    assert outcome.status == 0
+    assert "reliably solved tasks >= 0.9: holds: 2 of 2" in outcome.text
+    assert {(one["task"][-5:], one["requested"]) for one in outcome.records()} == {("close", 3), ("_once", 1)}
+
+
 def test_ahead_false_and_fixtures_are_graded_again_too(suite, run):
     suite(
         """

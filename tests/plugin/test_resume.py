@@ -264,6 +264,16 @@ def test_what_was_played_otherwise_is_no_part_of_the_campaign(suite, run, given,
     assert line in outcome.text
 
 
+def test_attempts_whose_users_were_told_otherwise_are_no_part_of_the_campaign(suite, run, pytester):
+    suite(CLOSE)
+    run()
+    (path,) = pytester.path.glob(".thinkingbox/*/campaign.json")
+    path.write_text(path.read_text().replace(info(pytester)["options"]["user_prompt"], "0" * 16))
+    outcome = run(RESUME)
+    assert outcome.status == 4
+    assert "another version of pytest-thinkingbox told the user model otherwise what to do" in outcome.text
+
+
 def test_t55_a_resume_with_nobody_to_act_is_a_usage_error(suite, run):
     suite(CLOSE)
     run()

@@ -101,6 +101,37 @@ def test_what_is_no_part_of_the_same_campaign_is_refused_and_nothing_is_made(sha
     assert "there is something already" in capsys.readouterr().err
 
 
+def test_a_merge_in_which_attempts_are_missing_is_never_green(suite, run, capsys, pytester):
+    suite(TASKS.replace("== []", "== [Updated('orders', 1, status='closed')]"))
+    run("--tb-attempts=4", "--tb-shard=1/2", "--tb-dir=part1")
+    run("--tb-attempts=4", "--tb-shard=2/2", "--tb-dir=part2", "-k", "close")
+    capsys.readouterr()
+    assert main(["merge", "whole", "part1", "part2"]) == 8
+    text = capsys.readouterr().out
+    assert "6/6 passed, 6 of 8 valid, 2 not run" in text
+    assert "2 attempts are in no shard" in text
+    assert run("--tb-attempts=4", "--tb-resume=whole").status == 0
+    assert "8/8 passed" in capsys.readouterr().out
+
+
+def test_gates_of_one_shard_never_judge_the_others(suite, run, capsys, pytester):
+    suite(TASKS)
+    for number, rate in ((1, "0.1"), (2, "0.9")):
+        run(
+            "--tb-attempts=2",
+            f"--tb-shard={number}/2",
+            f"--tb-dir=part{number}",
+            f"--tb-min-pass-rate={rate}",
+            f"--tb-max-drop={rate}",
+        )
+    capsys.readouterr()
+    assert main(["merge", "whole", "part1", "part2"]) == 2
+    error = capsys.readouterr().err
+    assert "--tb-min-pass-rate: 0.1 and 0.9" in error
+    assert "--tb-max-drop: 0.1 and 0.9" in error
+    assert not (pytester.path / "whole").exists()
+
+
 @pytest.mark.parametrize("given", ["0/2", "3/2", "2", "a/b", "1/0"])
 def test_a_shard_that_is_none_is_a_usage_error(suite, run, given):
     suite(TASKS)

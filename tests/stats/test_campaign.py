@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +38,12 @@ def test_the_same_question_asked_of_two_models_is_comparable() -> None:
     assert (
         lines(side(model="a"), side(model="b", concurrency=32, prices={"b": {}}, base_url="http://x")) == []
     )
+
+
+def test_a_probe_is_no_base() -> None:
+    probe = replace(side(), info=replace(side().info, purpose="probe"))
+    assert lines(probe, side()) == ["purpose: the baseline is a probe, which never serves as one"]
+    assert lines(side(), probe) == []
 
 
 @pytest.mark.parametrize(

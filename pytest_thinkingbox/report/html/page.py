@@ -158,8 +158,6 @@ def _about(info: CampaignInfo, verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "started", info.created
     if info.finished:
         yield "ended", info.finished
-    elif info.partial is None:
-        yield "ended", "not: it was killed, or still runs"
     yield "seed", str(info.seed)
     if info.purpose != "evaluation":
         yield "purpose", info.purpose
