@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -41,7 +43,11 @@ def start(pytester):
     def go(*more: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "pytest", *ARGUMENTS, *more]
         return subprocess.Popen(
-            command, cwd=pytester.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            cwd=pytester.path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     return go
@@ -96,3 +102,29 @@ def test_kill_9_at_twenty_moments_and_resume_gives_the_same_verdicts(suite, star
         assert json.loads((folder / "campaign.json").read_text())["finished"] is not None
     assert min(reached) < 30  # some were killed before the end
     assert len(set(reached)) > 3
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["first process", "all processes"])
+def test_kill_9_of_a_run_with_two_workers_and_resume_gives_the_same_verdicts(suite, start, pytester, group):
+    suite(SUITE)
+    assert start("--tb-dir=whole", "-n0").wait(timeout=120) == 0
+    (whole,) = (path.parent for path in pytester.path.glob("whole/*/campaign.json"))
+
+    killed = start("--tb-dir=killed", "-n2")
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in pytester.path.glob("killed/*/attempts.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    if group:
+        os.killpg(killed.pid, signal.SIGKILL)
+    else:
+        killed.kill()
+    killed.wait(timeout=60)
+    (folder,) = (path.parent for path in pytester.path.glob("killed/*/campaign.json"))
+    # Workers whose first process is gone end by themselves; until then nobody else may go on.
+    while (status := start(f"--tb-resume={folder}", "-n2").wait(timeout=120)) == pytest.ExitCode.USAGE_ERROR:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    assert status == 0
+    assert table(folder) == table(whole)
+    assert json.loads((folder / "campaign.json").read_text())["finished"] is not None

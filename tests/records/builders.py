@@ -55,5 +55,6 @@ def info(**named: Any) -> CampaignInfo:
         "campaign": "20260102-030405-abcdef",
         "created": "2026-01-02T03:04:05+00:00",
         "agent": "solution",
+        "finished": "2026-01-02T03:14:05+00:00",
     }
     return CampaignInfo(**fields | named)
