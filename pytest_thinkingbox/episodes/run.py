@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -156,10 +156,12 @@ async def _converse_then_leave(
         if said.done() and not playing.done():
             await asyncio.wait({playing}, timeout=CLOSE_GRACE)
         if playing.done():
+            recorder.settle()
             playing.result()
             return
         playing.cancel()
         await asyncio.wait({playing}, timeout=0.1)
+        recorder.settle()
         if not playing.done():
             _left_behind.add(playing)
             playing.add_done_callback(_forget)
@@ -283,11 +285,19 @@ class _Recorder:
         self.spoken = spoken
         self._conversation = conversation
         self._failure: Exception | None = None
+        self._open: list[
+            Callable[[ToolOutput], None]
+        ] = []  # what writes down the calls that are not yet answered
 
     def raise_failure(self) -> None:
         """Raise what a call raised before all was said."""
         if self._failure is not None:
             raise self._failure
+
+    def settle(self) -> None:
+        """Write down the calls whose answer nobody waits for any more."""
+        for write_down in list(self._open):
+            write_down(_UNANSWERED)
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None
@@ -295,41 +305,41 @@ class _Recorder:
         assert self.tools is not None
         started = time.perf_counter()
         fault = self.tools.draw(name)
-        output = ToolOutput(
-            "(nobody waited for the answer)", error=True, fault="" if fault is None else fault.words
-        )
+
+        def write_down(output: ToolOutput) -> None:
+            if write_down not in self._open:
+                return  # settled
+            self._open.remove(write_down)
+            calls = self._conversation.tool_calls
+            calls.append(
+                ToolCall(
+                    id=call_id or f"call_{len(calls) + 1}",
+                    name=name,
+                    arguments=dict(arguments) if isinstance(arguments, Mapping) else {"_unparsed": arguments},
+                    result=output.text,
+                    error=output.error,
+                    seconds=time.perf_counter() - started,
+                    fault=fault.words if output is _UNANSWERED and fault is not None else output.fault,
+                )
+            )
+
+        self._open.append(write_down)
         try:
             output = await self.tools.play(name, arguments, fault)
         except asyncio.CancelledError:
-            self._write_down(name, arguments, call_id, output, started)
+            write_down(_UNANSWERED)
             raise
         except Exception as error:
+            if write_down in self._open:
+                self._open.remove(write_down)
             if not self.spoken.is_set():
                 self._failure = self._failure or error
             raise
-        self._write_down(name, arguments, call_id, output, started)
+        write_down(output)
         return output
 
-    def _write_down(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | str,
-        call_id: str | None,
-        output: ToolOutput,
-        started: float,
-    ) -> None:
-        calls = self._conversation.tool_calls
-        calls.append(
-            ToolCall(
-                id=call_id or f"call_{len(calls) + 1}",
-                name=name,
-                arguments=dict(arguments) if isinstance(arguments, Mapping) else {"_unparsed": arguments},
-                result=output.text,
-                error=output.error,
-                seconds=time.perf_counter() - started,
-                fault=output.fault,
-            )
-        )
+
+_UNANSWERED = ToolOutput("(nobody waited for the answer)", error=True)
 
 
 class _timed:

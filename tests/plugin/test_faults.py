@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+
+import pytest
 
 TASK = """
 from pytest_thinkingbox import Fault
@@ -119,3 +122,42 @@ def test_note(attempt, changes):
         True,
         "(nobody waited for the answer)",
     )
+
+
+LEAVES = """
+import asyncio
+import os
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+
+async def main():
+    token = {"Authorization": f"Bearer {os.environ['THINKINGBOX_MCP_TOKEN']}"}
+    async with httpx2.AsyncClient(headers=token) as http:
+        async with Client(streamable_http_client(os.environ["THINKINGBOX_MCP_URL"], http_client=http)) as tools:
+            calling = asyncio.create_task(tools.call_tool("add_note", {"words": "hi"}))
+            await asyncio.sleep(1)
+            os._exit(0)
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_call_from_which_a_program_walks_away_is_recorded_with_its_fault(suite, run, pytester):
+    program = pytester.makepyfile(leaves=LEAVES)
+    suite("""
+from pytest_thinkingbox import Fault
+
+@shop.task("Leave a note.", faults=[Fault("add_note", after_commit="timeout", delay=30)])
+def test_note(attempt, changes):
+    assert changes == [Inserted("notes", text="hi")]
+    assert [one.name for one in attempt.tool_calls] == ["add_note"]
+""")
+    outcome = run(agent=f"command:{sys.executable} {program}")
+    assert outcome.outcomes() == ["passed"]
+    [called] = outcome.records()[0]["tool_calls"]
+    assert (called["fault"], called["error"]) == ("after_commit=timeout", True)
