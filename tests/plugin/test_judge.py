@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pytest_thinkingbox.agents.endpoint import Endpoint
 from tests.support.stub_endpoint import Reply, StubEndpoint, calls, fails, says
 
 ASKS = """
@@ -211,7 +212,7 @@ def test_t20_a_judge_that_was_never_there_stops_every_worker(suite, run_everywhe
         outcome = run_everywhere(*judged(stub, "--tb-attempts=8"))
     assert outcome.status == 4
     assert len(stub.received) <= 2
-    assert "set THINKINGBOX_JUDGE_API_KEY, or the agent's OPENAI_API_KEY" in outcome.text
+    assert "--tb-judge-model, --tb-judge-base-url, THINKINGBOX_JUDGE_API_KEY" in outcome.text
     assert outcome.outcomes() == []
 
 
@@ -305,3 +306,34 @@ def test_a_proof_asks_the_judge_too(suite, run):
     assert outcome.status == 0, outcome.text
     assert "the checkers can be trusted" in outcome.text
     assert said
+
+
+def test_grading_again_asks_the_judge_only_what_it_was_not_asked_then(suite, run):
+    suite(ASKS)
+    with StubEndpoint([NO, NO]) as stub:
+        first = run(*judged(stub))
+        again = run("--tb-regrade=.thinkingbox", agent=None)
+        assert len(stub.received) == 1
+        assert [one["outcome"] for one in again.records()] == ["failed", "failed"]
+        before, after = (one["usage"]["judge"] for one in again.records())
+        assert after == before == first.records()[0]["usage"]["judge"]  # paid for once, and not forgotten
+
+        suite(ASKS.replace("Does it say that", "Does it claim that"))
+        changed = run("--tb-regrade=.thinkingbox", f"--tb-judge-base-url={stub.url}", agent=None)
+        assert len(stub.received) == 2
+    last = changed.records()[-1]
+    assert last["outcome"] == "failed"
+    assert last["usage"]["judge"]["requests"] == 2
+    assert [one["question"] for one in last["rulings"]] == ["Does it claim that the order is closed?"]
+
+
+def test_grading_again_while_the_judge_is_down_is_no_verdict(suite, run, monkeypatch):
+    defaults = {**Endpoint.__init__.__kwdefaults__, "backoff": 0.001}
+    monkeypatch.setattr(Endpoint.__init__, "__kwdefaults__", defaults)
+    suite(ASKS)
+    with StubEndpoint([YES]) as stub:
+        run(*judged(stub))
+    suite(ASKS.replace("Does it say that", "Does it claim that"))
+    outcome = run("--tb-regrade=.thinkingbox", f"--tb-judge-base-url={stub.url}", agent=None)
+    assert outcome.status not in (0, 1)
+    assert [one["outcome"] for one in outcome.records() if one["outcome"] == "failed"] == []
