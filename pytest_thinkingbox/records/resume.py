@@ -138,7 +138,11 @@ def extended(info: CampaignInfo, now: CampaignInfo) -> CampaignInfo:
             **{task: max(number, info.tasks.get(task, 0)) for task, number in now.tasks.items()},
         },
         min_pass_rate=now.min_pass_rate,
-        options={**info.options, **now.options},
+        options={
+            **info.options,
+            **now.options,
+            "prices": now.options.get("prices") or info.options.get("prices") or {},
+        },
         versions=now.versions,
         environments={
             **info.environments,

@@ -17,6 +17,7 @@ from pytest_thinkingbox.stats.suite import Pooled, pooled, reliable
 
 _LABEL = 10
 _LISTED = 10  # tasks gained or lost that are named
+WHOLE = "costs are of all tasks of a campaign, figures of those that every campaign has"
 _LEAST = 0.001  # probabilities beyond are printed as bounds
 
 
@@ -45,6 +46,8 @@ def comparison_lines(comparison: Comparison, *, width: int = 80, color: bool = F
     page.tags(comparison.by_tag)
     page.gap()
     page.costs(comparison.base_cost, comparison.new_cost)
+    if {task.task for task in base.tasks} != {task.task for task in new.tasks}:
+        page.lines.append(page.paint.dim(WHOLE))
     return page.lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_thinkingbox.report.compare import table
+from pytest_thinkingbox.report.compare import WHOLE, table
 from pytest_thinkingbox.report.cost import money
 from pytest_thinkingbox.report.paint import Paint
 from pytest_thinkingbox.report.text import cut, escape
@@ -32,7 +32,10 @@ def leaderboard_lines(
     lines += ["", *_tags(standings, paint)] if by_tag(tasks=standings[0].tasks) else []
     if not any(one.cost.ledgers for one in standings):
         return [*lines, "", "cost: none, no model was asked"]
-    return [*lines, "", *_costs(standings, paint), paint.dim(f"{NOTICE}; invalid tries included")]
+    lines += ["", *_costs(standings, paint), paint.dim(f"{NOTICE}; invalid tries included")]
+    if any(len(one.tasks) < len(one.side.tasks) for one in standings):
+        lines.append(paint.dim(WHOLE))
+    return lines
 
 
 def _name(one: Standing) -> str:

@@ -274,6 +274,15 @@ def test_attempts_whose_users_were_told_otherwise_are_no_part_of_the_campaign(su
     assert "another version of pytest-thinkingbox told the user model otherwise what to do" in outcome.text
 
 
+def test_prices_stay_where_a_resume_names_none(suite, run, pytester):
+    suite(CLOSE)
+    pytester.makefile(".toml", prices="[models.m]\ninput = 1.0\noutput = 2.0\n")
+    pytester.makepyfile(closing="async def agent(task):\n    return 'done'\n")
+    run("--tb-model=m", "--tb-prices=prices.toml", agent="python:closing:agent")
+    run("--tb-model=m", "--tb-attempts=2", RESUME, agent="python:closing:agent")
+    assert info(pytester)["options"]["prices"] == {"m": {"input": 1.0, "cached_input": None, "output": 2.0}}
+
+
 def test_t55_a_resume_with_nobody_to_act_is_a_usage_error(suite, run):
     suite(CLOSE)
     run()

@@ -57,6 +57,15 @@ serving index, not an invoice; invalid tries included"""
     )
 
 
+def test_costs_of_tasks_that_only_one_has_are_said_to_be_in_the_sum() -> None:
+    base, new = side({"t.py::a": "ppff"}), side({"t.py::a": "pppp", "t.py::b": "pppp"}, name="two")
+    said = "costs are of all tasks of a campaign, figures of those that every campaign has"
+    assert said in comparison_lines(compare(base=base, new=new, prices=PRICES))
+    standings = leaderboard(sides=[base, new, base], prices=PRICES)
+    assert leaderboard_lines(standings)[-1] == said
+    assert said not in leaderboard_lines(leaderboard(sides=[base, base, base], prices=PRICES))
+
+
 def test_ten_tasks_have_an_interval_for_new_ones_and_tags() -> None:
     base = side({f"t{n}": "pf" for n in range(10)}, tags=("ten",))
     new = side({f"t{n}": "pp" if n else "pf" for n in range(10)}, tags=("ten",))
