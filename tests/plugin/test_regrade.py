@@ -269,3 +269,17 @@ def test_the_command_grades_again_from_the_folder_that_pytest_ran_in(suite, run,
     lost = regrade(elsewhere)
     assert lost.returncode == 2
     assert "test_shop.py of the campaign is not there: go to the folder that pytest ran in" in lost.stderr
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_while_grading_again_takes_no_record_with_it(suite, run, pytester):
+    suite(CLOSE)
+    run()
+    suite(CLOSE + "    import os\n    os._exit(3)\n")
+    outcome = run(REGRADE, "-n1", agent=None)
+    assert outcome.status == 8
+    assert verdicts(outcome) == {1: ["passed"]}
+    assert info(pytester)["partial"].startswith("1 attempts could not be graded again")
+    suite(CLOSE)
+    assert run(REGRADE, agent=None).status == 0
+    assert info(pytester)["partial"] is None
