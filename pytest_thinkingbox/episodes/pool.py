@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
@@ -21,13 +20,6 @@ from pytest_thinkingbox.state.rulings import Ruling
 
 CLOSE_SECONDS = 15.0
 """How long `close` waits for running episodes to let go of what they hold."""
-
-HANDOVER_SECONDS = 0.0002
-"""After how long a thread gives the interpreter to another one that waits for it, while episodes run.
-
-Python's own 5 ms are for threads that compute. Here the loop, the tools' thread and the tests wait for sockets and
-SQLite all the time, and each of these short waits would cost up to 5 ms more before its thread goes on.
-"""
 
 Tries = list[Episode]
 """All tries of one attempt in order; the last one decides."""
@@ -91,7 +83,6 @@ class EpisodePool:
         self._slots: Slots | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._usual_handover = sys.getswitchinterval()
 
     def submit(
         self,
@@ -138,7 +129,6 @@ class EpisodePool:
             self._thread = threading.Thread(
                 target=self._run_loop, args=(ready,), name="thinkingbox-episodes", daemon=True
             )
-            sys.setswitchinterval(HANDOVER_SECONDS)
             self._thread.start()
             ready.wait()
         assert self._loop is not None
@@ -248,7 +238,6 @@ class EpisodePool:
         self._closed = True
         if self._thread is None or self._loop is None:
             return
-        sys.setswitchinterval(self._usual_handover)
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._finish.set)
             self._thread.join(timeout=2 * CLOSE_SECONDS)

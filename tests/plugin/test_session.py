@@ -245,17 +245,3 @@ def test_a_low_limit_of_open_files_is_raised(suite, pytester):
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     assert "60/60 passed, 60 of 60 valid" in result.stdout
-
-
-def test_threads_hand_over_quickly_while_episodes_run_and_as_usual_afterwards(suite, run):
-    usual = sys.getswitchinterval()
-    suite("""
-    import sys
-
-    @shop.task("Close order 1.", solution=CLOSE_1)
-    def test_closed(changes):
-        assert changes == [Updated("orders", 1, status="closed")]
-        assert sys.getswitchinterval() < 0.001
-    """)
-    assert run().counts == {"passed": 1}
-    assert sys.getswitchinterval() == usual
