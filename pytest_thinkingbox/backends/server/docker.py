@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from docker.errors import DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.docker_client import DockerClient
@@ -131,9 +131,12 @@ class Docker:
         container = self.find(name)
         if container is not None and container.status in ("created", "running", "restarting"):
             return None
-        said: str = (
-            "its container is gone" if container is None else container.logs(tail=5).decode(errors="replace")
-        )
+        if container is None:
+            return "its container is gone"
+        try:
+            said: str = container.logs(tail=5).decode(errors="replace")
+        except APIError:  # somebody else is about to remove it
+            return "its container is being removed"
         return said
 
 

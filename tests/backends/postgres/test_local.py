@@ -118,6 +118,9 @@ def test_t30_what_a_killed_run_left_is_swept_by_the_next(backend_name: str) -> N
         assert show(url, "fsync") == "off"  # its process lives
         end(process)
         server.stop()
+        claim.release()
+        living = plan_of(backend_name)
+        claim = Claim(living.name)
         server = local_server(living)
         server.ensure(image=None, options={}, say=print)
         with pytest.raises(psycopg.OperationalError):
