@@ -124,7 +124,7 @@ def test_another_seed_is_refused_and_nothing_is_touched(suite, run, pytester):
     run()
     before = {path: path.read_bytes() for path in pytester.path.glob(".thinkingbox/*/*.json*")}
     shop = pytester.path / "shop.py"
-    shop.write_text(shop.read_text().replace('"total": 10 * n', '"total": 11 * n'))
+    shop.write_text(shop.read_text().replace('"total": 10 * n', '"total": 110 * n'))
     outcome = run(REGRADE, agent=None)
     assert outcome.status == 4
     assert "1 task with another seed than then: test_shop.py::test_close" in outcome.text

@@ -190,7 +190,7 @@ def test_t22_an_edited_seed_is_played_again(suite, run, counting, pytester):
     run("--tb-attempts=2", agent=AGENT)
     counting()
     shop = pytester.path / "shop.py"
-    shop.write_text(shop.read_text().replace('"total": 10 * n', '"total": 11 * n'))
+    shop.write_text(shop.read_text().replace('"total": 10 * n', '"total": 110 * n'))
     outcome = run("--tb-attempts=2", RESUME, agent=AGENT)
     assert counting() == ["test_close[try1]", "test_close[try2]"]
     assert [one["try_number"] for one in outcome.records()] == [1, 2, 1, 2]
