@@ -212,7 +212,7 @@ def test_t20_a_judge_that_was_never_there_stops_every_worker(suite, run_everywhe
         outcome = run_everywhere(*judged(stub, "--tb-attempts=8"))
     assert outcome.status == 4
     assert len(stub.received) <= 2
-    assert "--tb-judge-model, --tb-judge-base-url, THINKINGBOX_JUDGE_API_KEY" in outcome.text
+    assert "THINKINGBOX_JUDGE_API_KEY" in outcome.text
     assert outcome.outcomes() == []
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.real.conftest import Campaign
+from tests.support.stub_endpoint import StubEndpoint, says
 
 pytestmark = pytest.mark.slow
 
@@ -16,9 +17,16 @@ FUNCTION = "python:tests.real.desk_agents:"
 PROGRAM = f"command:{sys.executable} tests/real/desk_agents.py "
 
 
+@pytest.fixture
+def guest() -> Iterator[tuple[str, str]]:
+    """A user who is served with the first reply."""
+    with StubEndpoint(lambda _: says("Thank you. ###END###")) as stub:
+        yield "--tb-user-model=guest", f"--tb-user-base-url={stub.url}"
+
+
 @pytest.mark.parametrize("way", [FUNCTION, PROGRAM], ids=["function", "program"])
-def test_the_right_calls_pass(play: Callable[..., Campaign], way: str) -> None:
-    campaign = play(TASK, f"--tb-agent={way}careful", "--tb-attempts=2")
+def test_the_right_calls_pass(play: Callable[..., Campaign], guest: tuple[str, str], way: str) -> None:
+    campaign = play(TASK, *guest, f"--tb-agent={way}careful", "--tb-attempts=2")
     assert campaign.outcomes() == ["passed", "passed"], campaign.text
     assert campaign.status == 0
     first = campaign.records[0]
@@ -31,14 +39,16 @@ def test_the_right_calls_pass(play: Callable[..., Campaign], way: str) -> None:
 
 
 @pytest.mark.parametrize("way", [FUNCTION, PROGRAM], ids=["function", "program"])
-def test_the_wrong_call_fails(play: Callable[..., Campaign], way: str) -> None:
-    campaign = play(TASK, f"--tb-agent={way}hasty")
+def test_the_wrong_call_fails(play: Callable[..., Campaign], guest: tuple[str, str], way: str) -> None:
+    campaign = play(TASK, *guest, f"--tb-agent={way}hasty")
     assert campaign.outcomes() == ["failed"], campaign.text
     assert campaign.status == 1
     assert 'Inserted("approvals"' in campaign.text
 
 
-def test_every_tool_called_with_arguments_made_of_its_schema(play: Callable[..., Campaign]) -> None:
-    campaign = play(TASK, f"--tb-agent={FUNCTION}everything")
+def test_every_tool_called_with_arguments_made_of_its_schema(
+    play: Callable[..., Campaign], guest: tuple[str, str]
+) -> None:
+    campaign = play(TASK, *guest, f"--tb-agent={FUNCTION}everything")
     assert campaign.outcomes() == ["failed"], campaign.text
     assert len({call["name"] for call in campaign.records[0]["tool_calls"]}) >= 20
