@@ -182,6 +182,9 @@ def test_a_suite_that_cannot_be_collected_says_why(tmp_path):
 def children() -> set[int]:
     """Process ids of held sessions of this process."""
     done = subprocess.run(
-        ["ps", "-ww", "--ppid", str(os.getpid()), "-o", "pid=,args="], capture_output=True, text=True, check=False
+        ["ps", "-ww", "--ppid", str(os.getpid()), "-o", "pid=,args="],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return {int(one.split()[0]) for one in done.stdout.splitlines() if "thinkingbox.rewards.child" in one}
