@@ -1,14 +1,12 @@
-"""Amounts: two decimals, halves rounded up, VAT per night."""
+"""VAT per night."""
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
-
-def cents(amount: Decimal | float | int | str) -> Decimal:
-    """The amount with two decimals; 0.005 becomes 0.01."""
-    return Decimal(str(amount)).quantize(Decimal("0.01"), ROUND_HALF_UP)
+from example_suites.common.money import cents
 
 
 def vat_of(net: Decimal, percent: Decimal) -> Decimal:
+    """The VAT on a net amount, halves of a cent rounded up."""
     return cents(net * percent / 100)

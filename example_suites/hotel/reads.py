@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, select
 
-from example_suites.hotel.desk import Desk, Id, Line, Refused, nights, plain
+from example_suites.common.desk import Id, Line, Refused, plain
+from example_suites.common.policy import sections_of
+from example_suites.hotel.desk import Desk, nights
 from example_suites.hotel.schema import (
     BookingStatus,
     RoomClass,
@@ -206,15 +206,9 @@ def get_policy_section(desk: Desk, section: Line) -> dict[str, Any]:
     return {"section": section.strip(), "text": text}
 
 
-@cache
 def policy_sections() -> dict[str, str]:
     """The numbered sections of the policy: number to text."""
-    parts = re.split(r"^\*\*(\d+\.\d+) ", POLICY.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    bodies = (re.split(r"^## ", body, flags=re.MULTILINE)[0] for body in parts[1::2])
-    return {
-        number: " ".join(body.replace("**", "").split())
-        for number, body in zip(parts[::2], bodies, strict=True)
-    }
+    return sections_of(POLICY)
 
 
 def _summaries() -> Select[Any]:

@@ -5,8 +5,7 @@ Times are naive UTC, whole seconds. Amounts have two decimals. Dates are local t
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sqlalchemy import (
     JSON,
@@ -15,17 +14,16 @@ from sqlalchemy import (
     Column,
     Date,
     DateTime,
-    Dialect,
     ForeignKey,
     Integer,
     MetaData,
-    Numeric,
     String,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
 )
+
+from example_suites.common.columns import NAMES, Money, created_at, one_of
 
 RoomClass = Literal["single", "standard", "superior", "suite"]
 PlanCode = Literal["FLEX", "CORP", "SAVER"]
@@ -42,42 +40,7 @@ NoteKind = Literal["refusal", "correction", "suspicious_text"]
 PeriodKind = Literal["event", "closure"]
 Role = Literal["employee", "manager", "travel_desk"]
 
-metadata = MetaData(
-    naming_convention={
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_name)s",
-    }
-)
-
-
-class Money(TypeDecorator[Decimal]):
-    """An amount with two decimals, `Decimal` in Python. SQLite has no decimal type and keeps a float."""
-
-    impl = Numeric
-    cache_ok = True
-
-    def __init__(self) -> None:
-        super().__init__(10, 2)
-
-    def load_dialect_impl(self, dialect: Dialect) -> Any:
-        if dialect.name == "sqlite":
-            return dialect.type_descriptor(Numeric(10, 2, asdecimal=False))
-        return dialect.type_descriptor(Numeric(10, 2))
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
-        return None if value is None else Decimal(str(value)).quantize(Decimal("0.01"))
-
-
-def _one_of(column: str, literal: Any) -> CheckConstraint:
-    """A check that the column holds one of the literal's values; its name is the column's."""
-    values = ", ".join(f"'{value}'" for value in get_args(literal))
-    return CheckConstraint(f"{column} IN ({values})", name=column)
-
-
-def _created_at() -> Column[Any]:
-    return Column("created_at", DateTime, nullable=False)
+metadata = MetaData(naming_convention=NAMES)
 
 
 def _booking(*, nullable: bool = False) -> Column[Any]:
@@ -107,7 +70,7 @@ guests = Table(
     Column("role", String(12), nullable=False),
     Column("active", Boolean(name="active"), nullable=False),
     Column("preferences", JSON, nullable=False),
-    _one_of("role", Role),
+    one_of("role", Role),
 )
 
 hotels = Table(
@@ -132,7 +95,7 @@ rooms = Table(
     Column("room_class", String(10), nullable=False),
     Column("accessible", Boolean(name="accessible"), nullable=False),
     UniqueConstraint("hotel_id", "number"),
-    _one_of("room_class", RoomClass),
+    one_of("room_class", RoomClass),
 )
 
 rate_plans = Table(
@@ -146,8 +109,8 @@ rate_plans = Table(
     Column("refundable", Boolean(name="refundable"), nullable=False),
     Column("free_cancellation_hours", Integer, nullable=False),
     UniqueConstraint("hotel_id", "room_class", "code"),
-    _one_of("room_class", RoomClass),
-    _one_of("code", PlanCode),
+    one_of("room_class", RoomClass),
+    one_of("code", PlanCode),
     CheckConstraint("net_rate > 0", name="net_rate"),
 )
 
@@ -160,7 +123,7 @@ hotel_periods = Table(
     Column("name", String(60), nullable=False),
     Column("first_night", Date, nullable=False),
     Column("last_night", Date, nullable=False),
-    _one_of("kind", PeriodKind),
+    one_of("kind", PeriodKind),
     CheckConstraint("last_night >= first_night", name="nights"),
 )
 
@@ -181,10 +144,10 @@ bookings = Table(
     Column("currency", String(3), nullable=False),
     Column("expected_arrival", DateTime, comment="UTC"),
     Column("guest_note", Text, comment="written by the guest"),
-    _created_at(),
+    created_at(),
     Column("updated_at", DateTime, nullable=False),
-    _one_of("status", BookingStatus),
-    _one_of("cancel_reason", CancelReason),
+    one_of("status", BookingStatus),
+    one_of("cancel_reason", CancelReason),
     CheckConstraint("check_out > check_in", name="dates"),
     CheckConstraint("total >= 0", name="total"),
 )
@@ -210,8 +173,8 @@ payments = Table(
     Column("method", String(8), nullable=False),
     Column("reference", String(20), nullable=False, unique=True),
     Column("paid_at", DateTime, nullable=False),
-    _created_at(),
-    _one_of("method", Literal["card", "invoice"]),
+    created_at(),
+    one_of("method", Literal["card", "invoice"]),
     CheckConstraint("amount > 0", name="amount"),
 )
 
@@ -224,9 +187,9 @@ refunds = Table(
     Column("reason", String(20), nullable=False),
     Column("status", String(10), nullable=False),
     Column("paid_out", Money(), nullable=False),
-    _created_at(),
-    _one_of("reason", RefundReason),
-    _one_of("status", RefundStatus),
+    created_at(),
+    one_of("reason", RefundReason),
+    one_of("status", RefundStatus),
     CheckConstraint("paid_out >= 0", name="paid_out"),
 )
 
@@ -239,7 +202,7 @@ refund_lines = Table(
     Column("night", Date, comment="empty for fees"),
     Column("net", Money(), nullable=False),
     Column("vat", Money(), nullable=False),
-    _one_of("kind", LineKind),
+    one_of("kind", LineKind),
     CheckConstraint("(kind = 'night') = (night IS NOT NULL)", name="night"),
     CheckConstraint("net > 0 AND vat >= 0", name="amounts"),
 )
@@ -256,8 +219,8 @@ approvals = Table(
     Column("decided_by", ForeignKey("guests.id")),
     Column("decided_at", DateTime),
     Column("requested_at", DateTime, nullable=False),
-    _one_of("kind", ApprovalKind),
-    _one_of("status", ApprovalStatus),
+    one_of("kind", ApprovalKind),
+    one_of("status", ApprovalStatus),
     CheckConstraint("amount > 0", name="amount"),
     CheckConstraint("(status = 'pending') = (decided_by IS NULL)", name="decided"),
 )
@@ -270,8 +233,8 @@ messages = Table(
     _booking(),
     Column("topic", String(10), nullable=False),
     Column("body", Text, nullable=False),
-    _created_at(),
-    _one_of("topic", Topic),
+    created_at(),
+    one_of("topic", Topic),
 )
 
 case_notes = Table(
@@ -282,8 +245,8 @@ case_notes = Table(
     Column("kind", String(16), nullable=False),
     Column("policy_section", String(5), nullable=False),
     Column("body", Text, nullable=False),
-    _created_at(),
-    _one_of("kind", NoteKind),
+    created_at(),
+    one_of("kind", NoteKind),
 )
 
 history = Table(
@@ -294,7 +257,7 @@ history = Table(
     Column("guest_id", ForeignKey("guests.id"), index=True),
     Column("event", String(20), nullable=False),
     Column("details", JSON, nullable=False),
-    _created_at(),
+    created_at(),
     CheckConstraint("booking_id IS NOT NULL OR guest_id IS NOT NULL", name="subject"),
 )
 
@@ -305,5 +268,5 @@ audit_log = Table(
     Column("tool", String(40), nullable=False),
     Column("arguments", JSON, nullable=False),
     Column("refused", Boolean(name="refused"), nullable=False),
-    _created_at(),
+    created_at(),
 )

@@ -14,7 +14,8 @@ from typing import Any, get_args
 
 from sqlalchemy import Connection, func, select, text
 
-from example_suites.hotel.money import cents, vat_of
+from example_suites.common.money import cents
+from example_suites.hotel.money import vat_of
 from example_suites.hotel.schema import PlanCode, RoomClass, metadata
 
 NOW = datetime(2026, 3, 17, 9, 30)

@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from example_suites.hotel.desk import Desk, Refused, nights
+from example_suites.common.desk import Refused
+from example_suites.hotel.desk import Desk, nights
 from example_suites.hotel.money import vat_of
 from example_suites.hotel.schema import RoomClass, booking_nights, rate_plans, rooms
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
+from example_suites.common.words import Mentions
 from example_suites.hotel.environment import hotel
 from example_suites.hotel.schema import approvals
-from example_suites.hotel.words import Mentions
 from pytest_thinkingbox import Fact, Inserted, Mail, Same, Updated, User, call
 
 

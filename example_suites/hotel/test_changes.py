@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
+from example_suites.common.words import Mentions
 from example_suites.hotel.environment import hotel
-from example_suites.hotel.words import Mentions
 from pytest_thinkingbox import Inserted, Updated, call
 
 AT_THE_LIMIT = {

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
+from example_suites.common.words import Mentions
 from example_suites.hotel.environment import hotel
-from example_suites.hotel.words import Mentions
 from pytest_thinkingbox import Deleted, Inserted, Mail, Same, Updated, call
 
 

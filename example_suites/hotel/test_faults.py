@@ -1,7 +1,7 @@
 """Tools that give no answer: what was done is not done twice, and what was not done is not left out."""
 
+from example_suites.common.words import Mentions
 from example_suites.hotel.environment import hotel
-from example_suites.hotel.words import Mentions
 from pytest_thinkingbox import Deleted, Fault, Inserted, Mail, Same, Updated, call
 
 

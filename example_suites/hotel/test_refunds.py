@@ -2,9 +2,9 @@
 
 from datetime import date, datetime
 
+from example_suites.common.words import Mentions
 from example_suites.hotel.environment import hotel
 from example_suites.hotel.schema import refund_lines, refunds
-from example_suites.hotel.words import Mentions
 from pytest_thinkingbox import Deleted, Inserted, Same, Updated, User, call
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import smtplib
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
-from email.message import EmailMessage
 from typing import Annotated, Any
 
 from annotated_types import MaxLen
 from sqlalchemy import func, select
 
-from example_suites.hotel.desk import Amount, Desk, Id, Line, Refused, ShortText, Words, money
+from example_suites.common.desk import Amount, Id, Line, Refused, ShortText, Words, in_utc, money
+from example_suites.hotel.desk import Desk
 from example_suites.hotel.reads import policy_sections
 from example_suites.hotel.schema import (
     ApprovalKind,
@@ -97,11 +96,7 @@ def reinstate_booking(desk: Desk, booking_id: Id) -> dict[str, Any]:
 def set_arrival(desk: Desk, booking_id: Id, expected_at: datetime) -> dict[str, Any]:
     """Record when the guest is expected to arrive. Give the UTC offset: 2026-05-02T22:15:00+02:00."""
     desk.booking(booking_id)
-    if expected_at.utcoffset() is None:
-        raise Refused(
-            f"{expected_at.isoformat()} has no UTC offset: write it like 2026-05-02T22:15:00+02:00."
-        )
-    utc = expected_at.astimezone(UTC).replace(tzinfo=None, microsecond=0)
+    utc = in_utc(expected_at)
     desk.update_booking(booking_id, expected_arrival=utc)
     desk.record("arrival", booking_id=booking_id, details={"expected_at": utc.isoformat() + "Z"})
     return {"booking_id": booking_id, "expected_arrival": utc.isoformat() + "Z"}
@@ -232,19 +227,7 @@ def send_message(desk: Desk, guest_id: Id, booking_id: Id, topic: Topic, body: W
 
 def send_mail(desk: Desk, to: ShortText, subject: Line, body: Words) -> dict[str, Any]:
     """Send an e-mail to one address."""
-    mail = EmailMessage()
-    try:
-        mail["From"], mail["To"], mail["Subject"] = SENDER, to, subject
-        mail.set_content(body)
-    except (ValueError, UnicodeError) as error:
-        raise Refused(f"This mail cannot be sent: {error}.") from None
-    if to.count("@") != 1 or any(character in to for character in " ,;"):
-        raise Refused(f"{to!r} is not one e-mail address.")
-    try:
-        with smtplib.SMTP(desk.mail_host, desk.mail_port, timeout=15) as server:
-            server.send_message(mail, from_addr=SENDER, to_addrs=[to])
-    except smtplib.SMTPRecipientsRefused:
-        raise Refused(f"The mail server does not accept the address {to!r}.") from None
+    desk.mail(sender=SENDER, to=to, subject=subject, body=body)
     return {"sent_to": to}
 
 

@@ -22,13 +22,14 @@ from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import CreateTable
 
+from example_suites.common.money import cents
+from example_suites.common.words import Mentions
 from example_suites.hotel import schema
 from example_suites.hotel.environment import hotel
-from example_suites.hotel.money import cents, vat_of
+from example_suites.hotel.money import vat_of
 from example_suites.hotel.reads import POLICY, READS, policy_sections
 from example_suites.hotel.seed import NOW, rows, seed
 from example_suites.hotel.server import build_server
-from example_suites.hotel.words import Mentions
 from example_suites.hotel.writes import WRITES
 from pytest_thinkingbox import ServerContext
 

@@ -1,0 +1,1 @@
+"""What the example suites have in common: columns, amounts, words, the desk, the knowledge base, the server."""

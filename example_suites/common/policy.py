@@ -1,0 +1,18 @@
+"""A policy in Markdown, whose sections begin with a bold number: `**4.2 Late.** After that ...`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def sections_of(path: Path) -> dict[str, str]:
+    """The numbered sections of a policy: number to text."""
+    parts = re.split(r"^\*\*(\d+\.\d+) ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    bodies = (re.split(r"^## ", body, flags=re.MULTILINE)[0] for body in parts[1::2])
+    return {
+        number: " ".join(body.replace("**", "").split())
+        for number, body in zip(parts[::2], bodies, strict=True)
+    }
