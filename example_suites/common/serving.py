@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, create_engine
+from sqlalchemy import Connection, MetaData, Table, create_engine
+from sqlalchemy import inspect as look_into
 from sqlalchemy.exc import DataError, IntegrityError
 
 from example_suites.common.desk import Desk, Refused
@@ -119,30 +120,50 @@ def _naive_utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def run(build_server: Callable[[ServerContext], MCPServer], *, prefix: str) -> None:
-    """The server as a program; `PREFIX_DATABASE_URL` and so on say where it works.
+def run(
+    build_server: Callable[[ServerContext], MCPServer],
+    *,
+    prefix: str,
+    metadata: MetaData | None = None,
+    seed: Callable[[Connection], None] | None = None,
+) -> None:
+    """The server as a program; options or `PREFIX_DATABASE_URL` and so on say where it works.
 
     Speaks over standard input and output, or with `--http PORT` over streamable HTTP at `/mcp` on the loopback
-    interface.
+    interface. A database without tables gets those of `metadata`, and the rows of `seed`.
     """
-    parser = argparse.ArgumentParser(description=f"The tools of {prefix.lower()} as an MCP server.")
+    variable = f"{prefix}_DATABASE_URL"
+    parser = argparse.ArgumentParser(
+        prog=f"python -m example_suites.{prefix.lower()}.server",
+        description=f"The tools of {prefix.lower()} as an MCP server.",
+    )
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        default=os.environ.get(variable),
+        help=f"SQLAlchemy's form; {variable} unless given; one without tables is filled first",
+    )
     parser.add_argument("--http", metavar="PORT", type=int, help="serve http://127.0.0.1:PORT/mcp")
-    port = parser.parse_args().http
-    url = os.environ.get(f"{prefix}_DATABASE_URL")
-    if not url:
-        raise SystemExit(f"set {prefix}_DATABASE_URL, for example sqlite:////tmp/{prefix.lower()}.db")
+    given = parser.parse_args()
+    if not given.database:
+        raise SystemExit(f"give --database or set {variable}, for example sqlite:////tmp/{prefix.lower()}.db")
+    engine = create_engine(given.database)
+    if metadata is not None and seed is not None and not look_into(engine).get_table_names():
+        with engine.begin() as connection:
+            metadata.create_all(connection)
+            seed(connection)
     now = os.environ.get(f"{prefix}_NOW")
     server = build_server(
         ServerContext(
-            engine=create_engine(url),
-            database_url=url,
+            engine=engine,
+            database_url=given.database,
             attempt_id=os.environ.get(f"{prefix}_ATTEMPT_ID", "program"),
             now=datetime.fromisoformat(now) if now else None,
             mail_host=os.environ.get(f"{prefix}_MAIL_HOST", "127.0.0.1"),
             mail_port=int(os.environ.get(f"{prefix}_MAIL_PORT", "25")),
         )
     )
-    if port is None:
+    if given.http is None:
         server.run("stdio")
     else:
-        server.run("streamable-http", port=port)
+        server.run("streamable-http", port=given.http)

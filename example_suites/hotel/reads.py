@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, Table, select
 
 from example_suites.common.desk import Id, Line, Refused, plain
+from example_suites.common.knowledge import search
 from example_suites.common.policy import sections_of
 from example_suites.hotel.desk import Desk, nights
 from example_suites.hotel.schema import (
@@ -187,23 +188,9 @@ def list_correspondence(desk: Desk, booking_id: Id) -> dict[str, Any]:
     }
 
 
-def search_policy(desk: Desk, words: Line) -> dict[str, Any]:
-    """Sections of the policy that contain all of these words."""
-    wanted = words.lower().split()
-    found = {
-        number: text
-        for number, text in policy_sections().items()
-        if all(word in text.lower() for word in wanted)
-    }
-    return {"sections": [{"section": number, "text": text} for number, text in found.items()]}
-
-
-def get_policy_section(desk: Desk, section: Line) -> dict[str, Any]:
-    """One section of the policy by its number, for example 4.2."""
-    text = policy_sections().get(section.strip())
-    if text is None:
-        raise Refused(f"The policy has no section {section}; it has {', '.join(policy_sections())}.")
-    return {"section": section.strip(), "text": text}
+def search_knowledge(desk: Desk, words: Line) -> dict[str, Any]:
+    """Articles of the staff's knowledge base that hold any of these words, the best five first."""
+    return {"articles": search(desk.db, words)}
 
 
 def policy_sections() -> dict[str, str]:
@@ -251,6 +238,5 @@ READS = (
     list_refunds,
     list_approvals,
     list_correspondence,
-    search_policy,
-    get_policy_section,
+    search_knowledge,
 )

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from example_suites.common.columns import NAMES, Money, created_at, one_of
+from example_suites.common.knowledge import articles_table
 
 RoomClass = Literal["single", "standard", "superior", "suite"]
 PlanCode = Literal["FLEX", "CORP", "SAVER"]
@@ -260,6 +261,8 @@ history = Table(
     created_at(),
     CheckConstraint("booking_id IS NOT NULL OR guest_id IS NOT NULL", name="subject"),
 )
+
+articles = articles_table(metadata)
 
 audit_log = Table(
     "audit_log",

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, get_args
 
 from sqlalchemy import Connection, func, select, text
 
+from example_suites.common.knowledge import articles_in, fill
 from example_suites.common.money import cents
 from example_suites.hotel.money import vat_of
-from example_suites.hotel.schema import PlanCode, RoomClass, metadata
+from example_suites.hotel.schema import PlanCode, RoomClass, articles, metadata
 
 NOW = datetime(2026, 3, 17, 9, 30)
 """The suite's fixed clock, UTC: a Tuesday."""
@@ -104,6 +106,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
     for index in range(40):
         _add_ordinary_booking(tables, plans, index)
     _add_paperwork(tables)
+    tables["articles"].extend(articles_in(Path(__file__).with_name("knowledge.md")))
     return tables
 
 
@@ -111,7 +114,9 @@ def seed(connection: Connection) -> None:
     """Fill empty tables."""
     content = rows()
     for table in metadata.sorted_tables:
-        connection.execute(table.insert(), content[table.name])
+        if table is not articles:
+            connection.execute(table.insert(), content[table.name])
+    fill(connection, articles, content["articles"])
     if connection.dialect.name == "postgresql":
         _advance_sequences(connection)
 

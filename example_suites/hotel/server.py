@@ -1,7 +1,7 @@
 """The booking desk's tools as an MCP server: in process, over standard input and output, or over HTTP.
 
-`python -m example_suites.hotel.server [--http PORT]` reads `HOTEL_DATABASE_URL` (SQLAlchemy's form) and, for tools that
-need them, `HOTEL_MAIL_HOST`, `HOTEL_MAIL_PORT` and `HOTEL_NOW` (ISO, with its UTC offset).
+`python -m example_suites.hotel.server --database URL [--http PORT]`; without `--database` it reads `HOTEL_DATABASE_URL`
+and, for tools that need them, `HOTEL_MAIL_HOST`, `HOTEL_MAIL_PORT` and `HOTEL_NOW` (ISO, with its UTC offset).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from example_suites.common.serving import Toolbox, run
 from example_suites.hotel.desk import Desk
 from example_suites.hotel.reads import READS
-from example_suites.hotel.schema import audit_log
-from example_suites.hotel.seed import NOW
+from example_suites.hotel.schema import audit_log, metadata
+from example_suites.hotel.seed import NOW, seed
 from example_suites.hotel.writes import WRITES
 from pytest_thinkingbox import ServerContext
 
@@ -30,4 +30,4 @@ def build_server(context: ServerContext) -> MCPServer:
 
 
 if __name__ == "__main__":
-    run(build_server, prefix="HOTEL")
+    run(build_server, prefix="HOTEL", metadata=metadata, seed=seed)

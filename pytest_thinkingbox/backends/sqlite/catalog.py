@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from sqlalchemy import MetaData
 
 _PRAGMAS = ("user_version", "application_id", "encoding")
+_INDEX_ONLY = re.compile(r"\busing\s+fts[345]\s*\(.*[,(]\s*content\s*=", re.IGNORECASE | re.DOTALL)
+"""A full text index without rows of its own: it shows those of another table, or none."""
 _UPPER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
@@ -60,7 +63,8 @@ class Object:
 class Catalog:
     """The schema of one file. Keys are folded names.
 
-    `master` are all rows of sqlite_master, as a cheap test for equality.
+    `master` are all rows of sqlite_master, as a cheap test for equality. `tables` are those that rows are kept in: full
+    text indexes of other tables are objects only.
     """
 
     master: tuple[tuple[Any, ...], ...]
@@ -98,6 +102,8 @@ def read_catalog(connection: sqlite3.Connection, schema: str, metadata: MetaData
     for (kind, folded), found in objects.items():
         if kind == "table":
             of_kind, without_rowid = kinds[folded]
+            if of_kind == "virtual" and _INDEX_ONLY.search(found.sql or ""):
+                continue
             tables[folded] = _read_table(
                 connection,
                 schema,
