@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "threads", "folders"),
     ("declare", "state"),
     ("records", "episodes.model", "episodes.clock", "episodes.seeds"),
-    ("stats", "effects", "tokens", "agents.base", "backends.base"),
+    ("stats", "effects", "tokens", "agents.base", "backends.base", "backends.server"),
     ("report", "tools", "backends"),
     ("agents", "people.base"),
     ("people",),

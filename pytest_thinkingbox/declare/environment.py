@@ -59,7 +59,9 @@ class Environment:
         set_(self, "servers", tuple(self.servers))
         for server in self.servers:
             if not isinstance(server, Server):
-                raise reject(where, "servers item", server, "a Server.in_process/functions/stdio/http(...)")
+                raise reject(
+                    where, "servers item", server, "a Server.in_process/functions/stdio/http/container(...)"
+                )
         if isinstance(self.instructions, Path):
             if not self.instructions.is_file():
                 raise FileNotFoundError(f"Environment: instructions={str(self.instructions)!r} is no file")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,12 +37,12 @@ class ServerContext:
 class Server:
     """One MCP server that the agent may use. Build it with one of the class methods.
 
-    Commands, environment variables and URLs may hold `{database_url}`, `{database_path}` (the file, on the sqlite
-    backend), `{attempt_id}`, `{now}`, `{mail_host}`, `{mail_port}`, `{http_url}` and `{workdir}`; each attempt gets its
-    own values. `tools` chooses among the server's tools, renames them and so on.
+    Commands, environment variables, headers and URLs may hold `{database_url}`, `{database_path}` (the file, on the
+    sqlite backend), `{attempt_id}`, `{now}`, `{mail_host}`, `{mail_port}`, `{http_url}` and `{workdir}`; each attempt
+    gets its own values. `tools` chooses among the server's tools, renames them and so on.
     """
 
-    kind: Literal["in_process", "functions", "stdio", "http"]
+    kind: Literal["in_process", "functions", "stdio", "http", "container"]
     build: Callable[[ServerContext], Any] | None = None
     functions_: tuple[Callable[..., Any], ...] = ()
     command: tuple[str, ...] = ()
@@ -49,6 +50,10 @@ class Server:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     tools: Tools | None = None
+    image: str = ""
+    ports: tuple[int, ...] = ()
+    wait: str | None = None
+    scope: Literal["attempt", "campaign"] = "attempt"
 
     @classmethod
     def in_process(cls, build: Callable[[ServerContext], Any], *, tools: Tools | None = None) -> Server:
@@ -89,3 +94,60 @@ class Server:
         if not text("Server.http", "url", url).startswith(("http://", "https://")):
             raise reject("Server.http", "url", url, "an http:// or https:// URL")
         return cls(kind="http", url=url, headers=dict(headers or {}), tools=tools_of("Server.http", tools))
+
+    @classmethod
+    def container(
+        cls,
+        image: str,
+        *,
+        ports: int | Sequence[int] = 8000,
+        path: str = "/mcp",
+        command: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        wait: str | None = None,
+        scope: Literal["attempt", "campaign"] = "attempt",
+        tools: Tools | None = None,
+    ) -> Server:
+        """An image with an application that speaks MCP over streamable HTTP, at `path` of the first of its `ports`.
+
+        `command` stands in for the image's own. It is ready when `wait` says so: a path that answers with success
+        (`"/health"`, or `":8080/health"` on another of the ports), else a regular expression that is found in its
+        log; None takes any answer at `path`. Each attempt has a container of its own, or with `scope="campaign"`
+        all have one: then `path` and `headers` tell it what belongs to an attempt, `env` and `command` do not.
+        """
+        where = "Server.container"
+        if not text(where, "image", image).strip():
+            raise reject(where, "image", image, "an image such as 'example/orders:2'")
+        listed = (ports,) if isinstance(ports, int) else tuple(ports)
+        if not listed or not all(type(one) is int and 0 < one < 65536 for one in listed):
+            raise reject(where, "ports", ports, "a port from 1 to 65535, or a list of them")
+        if not text(where, "path", path).startswith("/"):
+            raise reject(where, "path", path, "a path that begins with /")
+        if wait is not None:
+            _ready_when(where, wait, listed)
+        if scope not in ("attempt", "campaign"):
+            raise reject(where, "scope", scope, "'attempt' or 'campaign'")
+        return cls(
+            kind="container",
+            image=image,
+            ports=listed,
+            url=path,
+            command=strings(where, "command", command),
+            environ=dict(env or {}),
+            headers=dict(headers or {}),
+            wait=wait,
+            scope=scope,
+            tools=tools_of(where, tools),
+        )
+
+
+def _ready_when(where: str, wait: object, ports: tuple[int, ...]) -> None:
+    wait = text(where, "wait", wait)
+    named = re.match(r":(\d+)/", wait)
+    if named is not None and int(named[1]) not in ports:
+        raise reject(where, "wait", wait, f"a path on one of its ports {list(ports)}")
+    try:
+        re.compile(wait)
+    except re.error as error:
+        raise reject(where, "wait", wait, f"a path, or a regular expression ({error})") from None

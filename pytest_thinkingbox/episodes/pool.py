@@ -243,4 +243,5 @@ class EpisodePool:
             self._thread.join(timeout=2 * CLOSE_SECONDS)
         if self._world is not None:
             self._world.backend.close()
+            self._world.containers.close()
             self._world = None

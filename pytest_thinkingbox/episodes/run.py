@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ from pytest_thinkingbox.people.base import Users
 from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.threads import run_in_turn
+from pytest_thinkingbox.tools.containers import Containers
 from pytest_thinkingbox.tools.faults import FaultyTools, check_faults
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
@@ -53,6 +54,7 @@ class World:
     audit: bool
     judge: JudgeModel | None = None
     tamper: Tamper | None = None
+    containers: Containers = field(default_factory=Containers)
 
 
 async def run_episode(world: World, request: EpisodeRequest, *, try_number: int) -> Episode:
@@ -226,6 +228,7 @@ async def _converse(
                 seed=seed,
                 limits=request.limits,
                 tools=request.tools,
+                containers=world.containers,
             )
         )
         recorder.tools = _faulty(request, toolbox, seed)

@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(PrintableReports(config), "thinkingbox-printable")
     if is_worker(config):
         config.stash[campaign_key] = worker_input(config)["thinkingbox_campaign"]
-        if "thinkingbox_server" in worker_input(config):
+        if "thinkingbox_tools" in worker_input(config):
             from pytest_thinkingbox.plugin.servers import take_plan
 
             take_plan(config)
@@ -77,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[campaign_key] = (
         _campaign_name() if options.continued is None else options.continued.folder.name
     )
-    if options.backend != "sqlite":
+    if options.agent is not None:
         from pytest_thinkingbox.plugin.servers import plan_server
 
         plan_server(config, options, campaign=config.stash[campaign_key])

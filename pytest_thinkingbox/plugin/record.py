@@ -138,7 +138,8 @@ def environment_hash(environment: Environment) -> str:
     """Of what the agent works with; the database has a hash of its own, and how it is compared is the checker's."""
     servers = [
         (one.kind, one.command, sorted(one.environ.items()), one.url, _source(one.build) if one.build else "",
-         [_source(function) for function in one.functions_], repr(one.tools))
+         [_source(function) for function in one.functions_], repr(one.tools),
+         *((one.image, one.ports, one.scope) if one.kind == "container" else ()))
         for one in environment.servers
     ]  # fmt: skip
     return _digest(

@@ -1,21 +1,22 @@
-"""The database server that a campaign starts for itself: one, whatever the number of processes."""
+"""What a campaign starts for itself, whatever the number of its processes: a database server, containers of tools."""
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_thinkingbox.plugin.stash import server_key
+from pytest_thinkingbox.plugin.stash import server_key, tools_key
 from pytest_thinkingbox.plugin.xdist import is_worker, processes, worker_input
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Backend
     from pytest_thinkingbox.backends.server.claims import Claim
-    from pytest_thinkingbox.backends.server.plan import Revive, ServerPlan
+    from pytest_thinkingbox.backends.server.plan import Revive, Say, ServerPlan
     from pytest_thinkingbox.declare import Database
     from pytest_thinkingbox.plugin.options import Options
 
@@ -23,15 +24,19 @@ _OWN = re.compile(r"postgres(-embedded|:[^/\s]+)?|(mysql|mariadb)(:[^/\s]+)?")
 
 
 def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> None:
-    """Decide where the campaign's server will be, and claim it; in the process that the user started.
+    """Decide where the campaign's server will be, and claim it and the containers of tools; in the process that the
+    user started.
 
-    It is started by the first process that has a task to run.
+    The server is started by the first process that has a task to run.
     """
-    if options.agent is None or _OWN.fullmatch(options.backend) is None:
-        return
     if config.option.collectonly or config.option.setupplan:
         return
     from pytest_thinkingbox.backends.server.claims import Claim
+
+    claim = config.stash[tools_key] = f"thinkingbox-{campaign}-{secrets.token_hex(2)}"
+    config.pluginmanager.register(_ToolsOwner(Claim(claim)), "thinkingbox-tools")
+    if _OWN.fullmatch(options.backend) is None:
+        return
     from pytest_thinkingbox.backends.server.plan import ServerPlan
 
     plan = config.stash[server_key] = ServerPlan.make(options.backend, campaign=campaign)
@@ -40,6 +45,9 @@ def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> No
 
 def take_plan(config: pytest.Config) -> None:
     """In a worker: what the controller decided."""
+    claim = worker_input(config).get("thinkingbox_tools")
+    if claim is not None:
+        config.stash[tools_key] = claim
     given = worker_input(config).get("thinkingbox_server")
     if given is not None:
         from pytest_thinkingbox.backends.server.plan import ServerPlan
@@ -59,7 +67,7 @@ def start_server(config: pytest.Config, databases: Iterable[Database]) -> tuple[
 
     server = local_server(plan)
     image, options = server_options(databases)
-    ensure = partial(server.ensure, image=image, options=options, say=_say(config))
+    ensure = partial(server.ensure, image=image, options=options, say=say_to(config))
     return ensure(), ensure
 
 
@@ -75,11 +83,13 @@ def open_backend(config: pytest.Config, url: str, revive: Revive | None, *, labe
         raise ConfigurationError(str(error)) from None
 
 
-def _say(config: pytest.Config) -> Any:
+def say_to(config: pytest.Config) -> Say:
+    """Tells the person who waits, in the process that has a terminal."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if is_worker(config) or reporter is None:
         return lambda line: None
-    return reporter.write_line
+    write: Say = reporter.write_line
+    return write
 
 
 class _Owner:
@@ -96,5 +106,20 @@ class _Owner:
         try:
             if was_used(self._plan.name):
                 local_server(self._plan).stop()
+        finally:
+            self._claim.release()
+
+
+class _ToolsOwner:
+    """Removes what is left of the containers of tools when pytest ends. Workers have ended by then."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim = claim
+
+    def pytest_unconfigure(self) -> None:
+        from pytest_thinkingbox.tools.containers import remove_claimed
+
+        try:
+            remove_claimed(self._claim.name)
         finally:
             self._claim.release()

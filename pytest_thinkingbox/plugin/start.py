@@ -29,8 +29,15 @@ from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
 from pytest_thinkingbox.plugin.runner import Runner
-from pytest_thinkingbox.plugin.servers import open_backend, start_server
-from pytest_thinkingbox.plugin.stash import backend_key, campaign_key, options_key, plan_key, runner_key
+from pytest_thinkingbox.plugin.servers import open_backend, say_to, start_server
+from pytest_thinkingbox.plugin.stash import (
+    backend_key,
+    campaign_key,
+    options_key,
+    plan_key,
+    runner_key,
+    tools_key,
+)
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, share
 from pytest_thinkingbox.proof.world import proof_world
@@ -41,6 +48,7 @@ from pytest_thinkingbox.records.rulings import RulingStore
 from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.records.store import CampaignFolder
 from pytest_thinkingbox.stats.cost import role_models, used_prices
+from pytest_thinkingbox.tools.containers import Containers
 
 _FILES_OF_AN_ATTEMPT = 16
 """Database, journal, guard, sink and sockets of one attempt, generously counted."""
@@ -72,12 +80,18 @@ def make_runner(session: pytest.Session) -> Runner:
         if any(plan.task.environment.servers for plan in plans):
             # Takes a second, which is no part of the first episodes.
             import_module("pytest_thinkingbox.tools.connect")
+        containers = Containers(claim=config.stash.get(tools_key, None))
+        containers.prepare(
+            (server for plan in plans for server in plan.task.environment.servers), say=say_to(config)
+        )
         backend = config.stash.get(backend_key, None)
         if backend is None:
             backend = open_backend(config, url, revive, label=name)
         if options.proof is not None:
             judge = make_judge(options, None, concurrency=concurrency)
-            return proof_world(options.proof, backend, audit=options.audit, judge=judge)
+            return proof_world(
+                options.proof, backend, audit=options.audit, judge=judge, containers=containers
+            )
         agent = make_agent(
             "none" if options.continued is not None and options.continued.regrade else options.agent,
             model=options.model,
@@ -103,6 +117,7 @@ def make_runner(session: pytest.Session) -> Runner:
             ),
             audit=options.audit,
             judge=make_judge(options, agent, concurrency=concurrency),
+            containers=containers,
         )
 
     stop = StopFlag(path)

@@ -22,3 +22,5 @@ work_key: pytest.StashKey[Work] = pytest.StashKey()
 backend_key: pytest.StashKey[Backend] = pytest.StashKey()
 runner_key: pytest.StashKey[Runner] = pytest.StashKey()
 server_key: pytest.StashKey[ServerPlan] = pytest.StashKey()
+tools_key: pytest.StashKey[str] = pytest.StashKey()
+"""What containers of tool servers are claimed by."""

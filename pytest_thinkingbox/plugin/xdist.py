@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScheduling
     from xdist.workermanage import WorkerController
 
-from pytest_thinkingbox.plugin.stash import campaign_key, options_key, server_key
+from pytest_thinkingbox.plugin.stash import campaign_key, options_key, server_key, tools_key
 
 WINDOW = 4
 """Episodes are started ahead for this many times as many items as play at once."""
@@ -63,6 +63,9 @@ class XdistHooks:
         plan = node.config.stash.get(server_key, None)
         if plan is not None:
             node.workerinput["thinkingbox_server"] = plan.to_wire()
+        claim = node.config.stash.get(tools_key, None)
+        if claim is not None:
+            node.workerinput["thinkingbox_tools"] = claim
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScheduling | None:

@@ -1,4 +1,4 @@
-"""How each kind of server is reached: in this process, as a program, over HTTP."""
+"""How each kind of server is reached: in this process, as a program, over HTTP, in a container."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pytest_thinkingbox.agents.base import is_exit
 from pytest_thinkingbox.declare import Server, ServerContext
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.tools.connection import Connection
+from pytest_thinkingbox.tools.containers import Containers
 from pytest_thinkingbox.tools.direct import DirectConnection, is_plain, needs_no_session
 from pytest_thinkingbox.tools.failures import DatabaseWatch
 from pytest_thinkingbox.tools.functions import FunctionTools, functions_server
@@ -27,6 +28,7 @@ from pytest_thinkingbox.tools.placeholders import fill
 from pytest_thinkingbox.tools.processes import LastWords
 from pytest_thinkingbox.tools.quiet import no_logging_setup
 from pytest_thinkingbox.tools.scrub import Scrubber
+from pytest_thinkingbox.tools.serving import serve
 from pytest_thinkingbox.tools.stdio import start_slot, stdio_transport
 
 
@@ -38,6 +40,7 @@ def connect(
     values: Mapping[str, str | None],
     watch: DatabaseWatch,
     scrubber: Scrubber,
+    containers: Containers,
 ) -> Connection | DirectConnection:
     """Begin to open one attempt's session with this server.
 
@@ -67,6 +70,13 @@ def connect(
             url = fill(server.url, values, where=label)
             headers = {name: fill(value, values, where=label) for name, value in server.headers.items()}
             return Connection(label, lambda: _http(url, headers), scrubber=scrubber, http=True)
+        case "container":
+            return Connection(
+                label,
+                lambda: _container(server, values, label, containers, scrubber),
+                scrubber=scrubber,
+                http=True,
+            )
     raise AssertionError(server.kind)
 
 
@@ -123,6 +133,24 @@ async def _stdio(
         raise ConfigurationError(f"{label}: there is no program {command[0]!r}") from error
     except PermissionError as error:
         raise ConfigurationError(f"{label}: {command[0]!r} may not be executed") from error
+
+
+@asynccontextmanager
+async def _container(
+    server: Server,
+    values: Mapping[str, str | None],
+    label: str,
+    containers: Containers,
+    scrubber: Scrubber,
+) -> AsyncIterator[Client]:
+    try:
+        async with (
+            serve(server, values, containers, label=label) as reached,
+            _http(reached.url, reached.headers) as client,
+        ):
+            yield client
+    except (ConfigurationError, InfrastructureDown) as error:
+        raise type(error)(scrubber.result(str(error))) from error  # it may say what the container said
 
 
 @cache

@@ -14,12 +14,15 @@ from pytest_thinkingbox.errors import ConfigurationError
 _PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}|(?<!\$)\{([a-z][a-z0-9_]*)\}")
 
 
-def fill(text: str, values: Mapping[str, str | None], *, where: str) -> str:
+def fill(
+    text: str, values: Mapping[str, str | None], *, where: str, missing: Mapping[str, str] | None = None
+) -> str:
     """`text` with its placeholders replaced; `{{name}}` stands for the literal text `{name}`.
 
-    A value of None means that this environment has no such thing. Raises ConfigurationError, naming `where`,
-    for those and for unknown names.
+    A value of None means that this environment has no such thing; `missing` says why where it is not the usual
+    reason. Raises ConfigurationError, naming `where`, for those and for unknown names.
     """
+    reasons = _MISSING if missing is None else {**_MISSING, **missing}
 
     def one(match: re.Match[str]) -> str:
         literal, name = match.groups()
@@ -33,7 +36,7 @@ def fill(text: str, values: Mapping[str, str | None], *, where: str) -> str:
             )
         value = values[name]
         if value is None:
-            raise ConfigurationError(f"{where}: {{{name}}} in {text!r} has no value: {_MISSING[name]}")
+            raise ConfigurationError(f"{where}: {{{name}}} in {text!r} has no value: {reasons[name]}")
         return value
 
     return _PLACEHOLDER.sub(one, text)

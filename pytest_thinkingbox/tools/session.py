@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from pytest_thinkingbox.tools.connection import Connection
+    from pytest_thinkingbox.tools.containers import Containers
     from pytest_thinkingbox.tools.direct import DirectConnection
     from pytest_thinkingbox.tools.failures import DatabaseWatch
 
@@ -194,11 +195,12 @@ async def open_toolbox(
     http_url: str = "",
     workdir: Path | None = None,
     tools: Tools | None = None,
+    containers: Containers,
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
-    `mail_host` is "" without a mail sink, `http_url` without an HTTP sink; `tools` are
-    the task's own. Raises ConfigurationError for what the
+    `mail_host` is "" without a mail sink, `http_url` without an HTTP sink; `tools` are the task's own; `containers`
+    are those of this process. Raises ConfigurationError for what the
     author has to change (placeholders, two tools of one name, no such program) and InfrastructureDown for
     a server that does not start.
     """
@@ -216,7 +218,7 @@ async def open_toolbox(
         http_url=http_url,
         workdir=workdir,
     )
-    filled = any(server.kind in ("stdio", "http") for server in environment.servers)
+    filled = any(server.kind in ("stdio", "http", "container") for server in environment.servers)
     values = {
         "database_url": database_url,
         "database_path": database_file(database_url) if filled else None,
@@ -235,7 +237,15 @@ async def open_toolbox(
         try:
             for server, label in zip(environment.servers, labels, strict=True):
                 connections.append(
-                    connect(server, context, label=label, values=values, watch=watch, scrubber=scrubber)
+                    connect(
+                        server,
+                        context,
+                        label=label,
+                        values=values,
+                        watch=watch,
+                        scrubber=scrubber,
+                        containers=containers,
+                    )
                 )
             for connection in connections:
                 await connection.opened()
@@ -279,6 +289,8 @@ def _label(environment: Environment, index: int) -> str:
             parts = urlsplit(server.url)
             where = parts.netloc.rpartition("@")[2]
             what = f"{parts.scheme}://{where}{parts.path}"
+        case "container":
+            what = server.image
         case "functions":
             what = ", ".join(one.__name__ for one in server.functions_[:3])
         case _:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from pytest_thinkingbox.declare import Database, Environment, Limits, Server, Tools
+from pytest_thinkingbox.tools.containers import Containers
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class World:
         task_tools: Tools | None = None,
         **options: Any,
     ) -> AsyncIterator[Toolbox]:
+        containers = Containers()
         async with open_toolbox(
             environment_of(servers, **options),
             engine=self.engine,
@@ -53,8 +55,10 @@ class World:
             seed=1,
             limits=Limits(tool_seconds=tool_seconds),
             tools=task_tools,
+            containers=containers,
         ) as toolbox:
             yield toolbox
+        containers.close()
 
     def run(self, use: Callable[[Toolbox], Coroutine[Any, Any, T]], *servers: Server, **options: Any) -> T:
         """Open the servers, use the toolbox, close everything, in a loop of its own."""

@@ -25,6 +25,7 @@ class Claim:
     """Held from its making until `release`."""
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self._path = _path(name)
         self._lock = FileLock(self._path)
         self._lock.acquire(timeout=5)

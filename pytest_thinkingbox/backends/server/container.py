@@ -102,15 +102,15 @@ class ContainerServer(Local):
                 docker.sweep()
                 image = self._image(image)
                 say(f"thinkingbox: starting {image} in a container ...")
+                docker.pull(image, say=say)
                 docker.run(
                     image=image,
                     name=plan.name,
-                    port=plan.port,
-                    inside=product.port,
+                    claim=plan.name,
+                    ports={product.port: plan.port},
                     environment=product.environment(plan.password),
                     command=product.command(options),
                     tmpfs=product.data,
-                    say=say,
                 )
             else:
                 say(f"thinkingbox: the container {plan.name} has ended; starting it again ...")
@@ -122,7 +122,7 @@ class ContainerServer(Local):
     def _docker(self) -> Docker:
         from pytest_thinkingbox.backends.server.docker import Docker
 
-        return Docker(backend=self._plan.backend, instead=self._product.instead)
+        return Docker(what=f"--tb-backend={self._plan.backend}", instead=f", or {self._product.instead}")
 
     def _image(self, declared: str | None) -> str:
         if ":" in self._plan.backend:

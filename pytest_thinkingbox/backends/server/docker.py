@@ -7,7 +7,8 @@ import os
 import platform
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
@@ -30,13 +31,12 @@ testcontainers_config.ryuk_disabled = True
 class Docker:
     """The engine that DOCKER_HOST names."""
 
-    def __init__(self, *, backend: str, instead: str) -> None:
-        """`instead` says what else to use when no engine answers."""
+    def __init__(self, *, what: str, instead: str = "") -> None:
+        """`what` starts a container; `instead` says what else to use when no engine answers."""
         client, said = _connect()
         if client is None:
             raise ConfigurationError(
-                f"--tb-backend={backend} starts a container, but no Docker answers here ({said}). "
-                f"Start Docker, or {instead}"
+                f"{what} starts a container, but no Docker answers here ({said}). Start Docker{instead}"
             )
         self._client = client
 
@@ -66,39 +66,58 @@ class Docker:
         *,
         image: str,
         name: str,
-        port: int,
-        inside: int,
+        claim: str,
+        ports: Mapping[int, int | None],
         environment: Mapping[str, str],
         command: Sequence[str],
-        tmpfs: str,
-        say: Say,
+        tmpfs: str | None = None,
     ) -> None:
-        """Start a container that listens on `port` of the engine's machine. Raises ConfigurationError."""
-        try:
-            if not self._has(image):
-                say(f"thinkingbox: pulling {image} ...")
-                self._client.client.images.pull(image)
-            container = (
-                DockerContainer(image)
-                .with_name(name)
-                .with_envs(**environment)
-                .with_command(list(command))
-                .with_tmpfs_mount(tmpfs)
-                .with_kwargs(
-                    labels={CLAIM_LABEL: name, HOST_LABEL: platform.node()},
-                    shm_size="256m",
-                )
-            )
+        """Start a container whose `ports` are bound to ports of the engine's machine, None to any that is free.
+
+        It is swept once nobody holds `claim`. Raises ConfigurationError.
+        """
+        container = (
+            DockerContainer(image)
+            .with_name(name)
+            .with_envs(**environment)
+            .with_kwargs(labels={CLAIM_LABEL: claim, HOST_LABEL: platform.node()}, shm_size="256m")
+        )
+        if command:
+            container.with_command(list(command))
+        if tmpfs is not None:
+            container.with_tmpfs_mount(tmpfs)
+        for inside, port in ports.items():
             bound: Any = (self.host, port) if self.host == "127.0.0.1" else port
             container.ports[f"{inside}/tcp"] = bound
-            try:
-                container.start()
-            finally:
-                container.get_docker_client().client.close()
+        try:
+            container.start()
         except DockerException as error:
             raise ConfigurationError(
                 f"a container of {image} does not start: {_first_line(error)}"
             ) from error
+        finally:
+            container.get_docker_client().client.close()
+
+    def pull(self, image: str, *, say: Say) -> None:
+        """Fetch an image that is not there. Raises ConfigurationError."""
+        if self._has(image):
+            return
+        say(f"thinkingbox: pulling {image} ...")
+        try:
+            self._client.client.images.pull(image)
+        except DockerException as error:
+            raise ConfigurationError(f"the image {image} cannot be pulled: {_first_line(error)}") from error
+
+    def port_of(self, name: str, inside: int) -> int:
+        """The port of the engine's machine that leads to this one of a container. Raises KeyError without one."""
+        ports = self._client.client.containers.get(name).ports
+        return int(ports[f"{inside}/tcp"][0]["HostPort"])
+
+    @property
+    def gateway(self) -> str:
+        """The address under which containers see the engine's machine."""
+        attributes = self._client.client.networks.get("bridge").attrs
+        return str(attributes["IPAM"]["Config"][0]["Gateway"])
 
     def _has(self, image: str) -> bool:
         try:
@@ -112,18 +131,28 @@ class Docker:
         if container is not None:
             container.remove(force=True, v=True)
 
+    def remove_claimed(self, claim: str) -> None:
+        """Remove all containers of a claim."""
+        for container in self._client.client.containers.list(
+            all=True, filters={"label": f"{CLAIM_LABEL}={claim}"}, ignore_removed=True
+        ):
+            container.remove(force=True, v=True)
+
     def sweep(self) -> list[str]:
         """Remove containers of this machine's campaigns that nobody claims any more; their names."""
         removed = []
         found = self._client.client.containers.list(
-            all=True, filters={"label": [CLAIM_LABEL, f"{HOST_LABEL}={platform.node()}"]}
+            all=True,
+            filters={"label": [CLAIM_LABEL, f"{HOST_LABEL}={platform.node()}"]},
+            ignore_removed=True,
         )
         for container in found:
-            name = container.labels[CLAIM_LABEL]
-            if not claims.is_held(name):
-                container.remove(force=True, v=True)
-                claims.forget(name)
-                removed.append(name)
+            claim = container.labels[CLAIM_LABEL]
+            if not claims.is_held(claim):
+                with suppress(NotFound):  # somebody else sweeps too
+                    container.remove(force=True, v=True)
+                claims.forget(claim)
+                removed.append(container.name)
         return removed
 
     def last_words(self, name: str) -> str | None:
@@ -134,16 +163,20 @@ class Docker:
         if container is None:
             return "its container is gone"
         try:
-            said: str = container.logs(tail=5).decode(errors="replace")
+            return self.log(name, tail=5)
         except APIError:  # somebody else is about to remove it
             return "its container is being removed"
-        return said
+
+    def log(self, name: str, *, tail: int | Literal["all"] = "all") -> str:
+        """The last lines that a container wrote to its output and its errors."""
+        said: bytes = self._client.client.containers.get(name).logs(tail=tail)
+        return said.decode(errors="replace")
 
 
 def sweep_containers() -> list[str]:
     """Remove what ended campaigns left behind, if Docker answers at all; the names of containers."""
     try:
-        docker = Docker(backend="postgres", instead="")
+        docker = Docker(what="sweeping")
     except ConfigurationError:
         return []
     with docker:
