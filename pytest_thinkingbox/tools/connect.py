@@ -20,7 +20,7 @@ from pytest_thinkingbox.agents.base import is_exit
 from pytest_thinkingbox.declare import Server, ServerContext
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.tools.connection import Connection
-from pytest_thinkingbox.tools.containers import Containers
+from pytest_thinkingbox.tools.containers import Containers, require_docker
 from pytest_thinkingbox.tools.direct import DirectConnection, is_plain, needs_no_session
 from pytest_thinkingbox.tools.failures import DatabaseWatch
 from pytest_thinkingbox.tools.functions import FunctionTools, functions_server
@@ -28,7 +28,6 @@ from pytest_thinkingbox.tools.placeholders import fill
 from pytest_thinkingbox.tools.processes import LastWords
 from pytest_thinkingbox.tools.quiet import no_logging_setup
 from pytest_thinkingbox.tools.scrub import Scrubber
-from pytest_thinkingbox.tools.serving import serve
 from pytest_thinkingbox.tools.stdio import start_slot, stdio_transport
 
 
@@ -143,6 +142,9 @@ async def _container(
     containers: Containers,
     scrubber: Scrubber,
 ) -> AsyncIterator[Client]:
+    require_docker()
+    from pytest_thinkingbox.tools.serving import serve
+
     try:
         async with (
             serve(server, values, containers, label=label) as reached,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_thinkingbox.backends.server import claims
 from pytest_thinkingbox.declare import Server
-from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.server.docker import Docker
@@ -44,15 +44,16 @@ class Containers:
                     docker.pull(image, say=say)
 
     def docker(self) -> Docker:
-        """A client, to be closed by who asks. Raises ConfigurationError."""
-        for module in ("docker", "testcontainers"):
-            if find_spec(module) is None:
-                raise ConfigurationError(
-                    f"Server.container needs {module}: pip install 'pytest-thinkingbox[containers]'"
-                )
+        """A client, to be closed by who asks. Raises ConfigurationError, InfrastructureDown once it did answer."""
+        require_docker()
         from pytest_thinkingbox.backends.server.docker import Docker
 
-        docker = Docker(what="Server.container")
+        try:
+            docker = Docker(what="Server.container")
+        except ConfigurationError as error:
+            if not self._begun:
+                raise
+            raise InfrastructureDown(str(error)) from error
         with self._lock:
             if not self._begun:
                 self._begun = True
@@ -70,6 +71,15 @@ class Containers:
                 remove_claimed(self.claim)
             finally:
                 own.release()
+
+
+def require_docker() -> None:
+    """Raises ConfigurationError, naming the extra, when what containers need is not installed."""
+    for module in ("docker", "testcontainers"):
+        if find_spec(module) is None:
+            raise ConfigurationError(
+                f"Server.container needs {module}: pip install 'pytest-thinkingbox[containers]'"
+            )
 
 
 def remove_claimed(claim: str) -> None:

@@ -9,11 +9,14 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import httpx2
+from docker.errors import DockerException
 from filelock import FileLock
+from requests.exceptions import RequestException
 from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends.server import claims
@@ -53,32 +56,30 @@ async def serve(
 
     Raises ConfigurationError for what the author has to change, InfrastructureDown for what broke.
     """
+    for_all = server.scope == "campaign"
     texts = [server.url, *server.headers.values()]
-    started = [*server.environ.values(), *server.command]
-    if server.scope == "attempt":
-        texts += started
+    if not for_all:
+        texts += [*server.environ.values(), *server.command]
     async with AsyncExitStack() as stack:
         docker = await asyncio.to_thread(containers.docker)
         stack.callback(docker.__exit__)
         inside = await _inside(docker, values, texts, stack)
-        missing = _MISSING if server.scope == "attempt" else _MISSING_TO_ALL
-        told = (
-            inside
-            if server.scope == "attempt"
-            else {name: values[name] if name == "now" else None for name in values}
+        own = partial(fill, values=inside, where=label, missing=_MISSING)
+        told = own
+        if for_all:
+            common = {name: value if name == "now" else None for name, value in values.items()}
+            told = partial(fill, values=common, where=label, missing=_MISSING_TO_ALL)
+        container = _Container(
+            server,
+            docker,
+            containers.claim,
+            environ={name: told(text) for name, text in server.environ.items()},
+            command=[told(text) for text in server.command],
+            label=label,
         )
-
-        def filled(text: str, chosen: Values = inside, why: Mapping[str, str] = _MISSING) -> str:
-            return fill(text, chosen, where=label, missing=why)
-
-        environ = {name: filled(text, told, missing) for name, text in server.environ.items()}
-        command = [filled(text, told, missing) for text in server.command]
-        path, headers = (
-            filled(server.url),
-            {name: filled(text) for name, text in server.headers.items()},
-        )
-        container = _Container(server, docker, containers.claim, environ, command, label)
-        if server.scope == "attempt":
+        path = own(server.url)
+        headers = {name: own(text) for name, text in server.headers.items()}
+        if not for_all:
             stack.push_async_callback(container.remove)
         async with start_slot():
             base = await _ready(container, path, containers)
@@ -93,6 +94,8 @@ async def _ready(container: _Container, path: str, containers: Containers) -> st
         if image not in containers.answered:
             raise
         raise InfrastructureDown(str(error)) from error  # it did start, so the author has nothing to change
+    except (DockerException, RequestException) as error:
+        raise InfrastructureDown(f"{container.label}: Docker: {error}") from error
     containers.answered.add(image)
     return base
 
@@ -138,6 +141,7 @@ class _Container:
         server: Server,
         docker: Docker,
         claim: str,
+        *,
         environ: Mapping[str, str],
         command: list[str],
         label: str,
@@ -147,7 +151,7 @@ class _Container:
         self._claim = claim
         self._environ = environ
         self._command = command
-        self._label = label
+        self.label = label
         self._starting: asyncio.Future[None] | None = None
         own = secrets.token_hex(6)
         all_ = blake2b(
@@ -173,12 +177,12 @@ class _Container:
                 said = await asyncio.to_thread(self._docker.last_words, self.name)
                 if said is not None:
                     raise ConfigurationError(
-                        f"{self._label}: its container ended before it was ready: {said.strip()}"
+                        f"{self.label}: its container ended before it was ready: {said.strip()}"
                     )
                 if time.monotonic() > deadline:
                     said = await asyncio.to_thread(lambda: self._docker.log(self.name, tail=5))
                     raise InfrastructureDown(
-                        f"{self._label}: not ready after {_READY_SECONDS:.0f} s; it said: {said.strip()}"
+                        f"{self.label}: not ready after {_READY_SECONDS:.0f} s; it said: {said.strip()}"
                     )
                 await asyncio.sleep(_POLL_SECONDS)
 

@@ -42,9 +42,9 @@ class World:
         tool_seconds: float = 30.0,
         attempt_id: str = "test_shop.py::test_order[try3]",
         task_tools: Tools | None = None,
+        containers: Containers | None = None,
         **options: Any,
     ) -> AsyncIterator[Toolbox]:
-        containers = Containers()
         async with open_toolbox(
             environment_of(servers, **options),
             engine=self.engine,
@@ -55,10 +55,9 @@ class World:
             seed=1,
             limits=Limits(tool_seconds=tool_seconds),
             tools=task_tools,
-            containers=containers,
+            containers=containers or Containers(),
         ) as toolbox:
             yield toolbox
-        containers.close()
 
     def run(self, use: Callable[[Toolbox], Coroutine[Any, Any, T]], *servers: Server, **options: Any) -> T:
         """Open the servers, use the toolbox, close everything, in a loop of its own."""

