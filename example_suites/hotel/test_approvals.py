@@ -35,7 +35,7 @@ from pytest_thinkingbox import Fact, Inserted, Mail, Same, Updated, User, call
         ),
         call.say("Your manager has to approve this first. I have asked her, and nothing has changed yet."),
     ],
-    tags=["approval"],
+    tags=["approval", "medium", "rooms"],
 )
 def test_downgrade_waits_for_approval(attempt, changes):
     """The request and one mail to the manager are all there is; the booking and the payment stay as they were.
@@ -104,7 +104,7 @@ APRIL_NIGHTS = ["2026-04-13", "2026-04-14", "2026-04-15", "2026-04-16"]
     "1058 and nothing else.",
     start=asked_two_days_ago,
     solution=carry_out_the_approval,
-    tags=["approval", "refund", "money"],
+    tags=["approval", "money", "hard", "rooms"],
 )
 def test_manager_approves_and_it_is_carried_out(changes):
     """Her decision is recorded on the request that waits, the class changes, and the difference is paid out once.
@@ -183,7 +183,7 @@ def asked_three_days_ago(connection):
         ),
         call.say("The request of Saturday is still open. I have reminded your manager."),
     ],
-    tags=["approval", "twice"],
+    tags=["twice", "approval", "medium", "rooms"],
 )
 def test_a_pending_request_is_reminded_not_repeated(attempt, changes):
     """The manager gets one reminder; there is no second request, and nothing else changes.

@@ -30,7 +30,7 @@ def cancel_late():
     user="You are Laura Jansen of Brightwater Energy. You write from London, where it is 9:30 on 17 March. You want to "
     "cancel in any case, also if the first night is kept.",
     solution=cancel_late,
-    tags=["dates", "refund"],
+    tags=["dates", "hard", "refunds"],
 )
 def test_the_deadline_is_that_of_singapore(changes):
     """The booking is cancelled, the first night is kept, and the two others are paid out once.
@@ -91,7 +91,7 @@ def test_the_deadline_is_that_of_singapore(changes):
         ),
         call.say("Your room is kept, and the hotel expects you at 3:00."),
     ],
-    tags=["dates", "correction"],
+    tags=["correction", "dates", "hard", "stays"],
 )
 def test_a_no_show_before_four_is_taken_back(attempt, changes):
     """The booking is confirmed again with the arrival in UTC, a note says why, and the hotel's manager has a mail.

@@ -27,7 +27,7 @@ def cancel_and_look_at_the_refund():
     user="You are Lukas Vogel. You want to cancel and you take it for granted that all of it goes back.",
     solution=cancel_and_look_at_the_refund,
     faults=[Fault("confirm_refund", after_commit="timeout")],
-    tags=["refund", "money", "fault"],
+    tags=["outage", "exactly_once", "money", "hard", "refunds"],
 )
 def test_a_refund_whose_answer_is_lost_is_paid_once(changes):
     """The confirmation pays out and its answer is lost; who confirms again pays twice.
@@ -82,7 +82,7 @@ def test_a_refund_whose_answer_is_lost_is_paid_once(changes):
         call.say("Your manager has to approve this first. I have asked her."),
     ],
     faults=[Fault("request_approval", after_commit="disconnect")],
-    tags=["approval", "twice", "fault"],
+    tags=["outage", "exactly_once", "approval", "hard", "stays"],
 )
 def test_a_request_whose_answer_is_lost_is_made_once(attempt, changes):
     """There is one request that waits, and its approver has one mail; the booking stays as it was.
@@ -128,7 +128,7 @@ def test_a_request_whose_answer_is_lost_is_made_once(attempt, changes):
         call.say("You can stay until the 27th."),
     ],
     faults=[Fault("change_booking", before="disconnect")],
-    tags=["dates", "fault"],
+    tags=["outage", "exactly_once", "medium", "stays"],
 )
 def test_a_change_that_never_arrived_is_made(changes):
     """The night is added once, although the first call came to nothing.

@@ -25,7 +25,7 @@ from pytest_thinkingbox import Deleted, Inserted, Same, Updated, User, call
         ),
         call.say("I am sorry that you are ill. A saver booking can be neither cancelled nor refunded."),
     ],
-    tags=["refusal", "refund"],
+    tags=["refusal", "easy", "refunds"],
 )
 def test_saver_rate_is_not_refunded(changes):
     """The refusal is written down under the section that forbids it; the booking stays and no money moves.
@@ -60,7 +60,7 @@ def leave_early():
     "Please shorten my stay and refund what is due for the two nights.",
     user="You are Yusuf Demir of Quill and Partners. You do not know how much is due and accept what you are told.",
     solution=leave_early,
-    tags=["refund", "money", "dates"],
+    tags=["money", "dates", "hard", "refunds"],
 )
 def test_leaving_early_refunds_half_to_the_cent(changes):
     """The stay ends on the 18th and half of each unused night is paid out once, with VAT on the rounded half.
@@ -119,7 +119,7 @@ def cancel_for_the_closure():
     user="You are Sofia Alves of Tessera Ceramics. You want to cancel the whole stay, whatever you get back. Your "
     "manager does not know yet.",
     solution=cancel_for_the_closure,
-    tags=["refund", "exception"],
+    tags=["approval", "hard", "refunds"],
 )
 def test_a_closure_beats_the_saver_rate_and_the_limit(changes):
     """All five nights are released and paid out once, with the closure as the reason, and nobody is asked.
@@ -207,7 +207,7 @@ def replace_the_draft():
     user="You are Anna Keller of Quill and Partners. You paid 353.40 and were told that everything goes back.",
     start=a_colleague_took_the_vat_of_berlin,
     solution=replace_the_draft,
-    tags=["refund", "money", "correction"],
+    tags=["correction", "money", "hard", "refunds"],
 )
 def test_a_wrong_draft_is_replaced(changes):
     """The colleague's draft is void, a new refund with the VAT that was paid goes out once, and a note says so.
@@ -267,7 +267,7 @@ def test_a_wrong_draft_is_replaced(changes):
         ),
         call.say("318.00 EUR were paid out on 12 March; you have it in writing now."),
     ],
-    tags=["refund", "twice"],
+    tags=["twice", "nothing_to_do", "medium", "refunds"],
 )
 def test_what_was_paid_out_is_not_paid_again(changes):
     """She gets one message with the amount that went back; there is no second refund.
