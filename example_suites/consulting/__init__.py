@@ -1,0 +1,1 @@
+"""The back office of a consulting firm: time, expenses, staffing, invoices, leave."""
