@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -27,12 +28,16 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """One call's world. `db` is a transaction that is committed when the tool returns. `now` is naive UTC."""
+    """One call's world. `db` is a transaction that is committed when the tool returns. `now` is naive UTC.
+
+    `workdir` is the attempt's working directory, None where the environment has none.
+    """
 
     db: Connection
     now: datetime
     mail_host: str
     mail_port: int
+    workdir: Path | None = None
 
     def one(self, table: Table, number: int, what: str) -> Row[Any]:
         """The row with this id. Raises Refused, saying `what` does not exist."""
@@ -48,12 +53,14 @@ class Desk:
             raise TypeError(f"{table.name} has no generated key")
         return int(key[0])
 
-    def mail(self, *, sender: str, to: str, subject: str, body: str) -> None:
-        """Send a mail to one address. Raises Refused when that cannot be done."""
+    def mail(self, *, sender: str, to: str, subject: str, body: str, attachment: Path | None = None) -> None:
+        """Send a mail to one address, with a text file if there is one. Raises Refused when that cannot be done."""
         mail = EmailMessage()
         try:
             mail["From"], mail["To"], mail["Subject"] = sender, to, subject
             mail.set_content(body)
+            if attachment is not None:
+                mail.add_attachment(attachment.read_text(encoding="utf-8"), filename=attachment.name)
         except (ValueError, UnicodeError) as error:
             raise Refused(f"This mail cannot be sent: {error}.") from None
         if to.count("@") != 1 or any(character in to for character in " ,;"):

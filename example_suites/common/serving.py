@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, MetaData, Table, create_engine
@@ -85,7 +86,13 @@ class Toolbox:
             try:
                 with context.engine.begin() as db:
                     log(db, arguments, refused=False)
-                    desk = self.desk(db=db, now=now, mail_host=context.mail_host, mail_port=context.mail_port)
+                    desk = self.desk(
+                        db=db,
+                        now=now,
+                        mail_host=context.mail_host,
+                        mail_port=context.mail_port,
+                        workdir=context.workdir,
+                    )
                     return function(desk, **arguments)
             except Refused as refusal:
                 reason = str(refusal)
@@ -153,6 +160,7 @@ def run(
             metadata.create_all(connection)
             seed(connection)
     now = os.environ.get(f"{prefix}_NOW")
+    workdir = os.environ.get(f"{prefix}_WORKDIR")
     server = build_server(
         ServerContext(
             engine=engine,
@@ -161,6 +169,7 @@ def run(
             now=datetime.fromisoformat(now) if now else None,
             mail_host=os.environ.get(f"{prefix}_MAIL_HOST", "127.0.0.1"),
             mail_port=int(os.environ.get(f"{prefix}_MAIL_PORT", "25")),
+            workdir=Path(workdir) if workdir else None,
         )
     )
     if given.http is None:

@@ -59,9 +59,7 @@ class Desk(AnyDesk):
         sums = select(func.sum(invoice_lines.c.net), func.sum(invoice_lines.c.tax)).where(
             invoice_lines.c.invoice_id == document_id
         )
-        net, tax = (
-            Decimal(str(one or 0)).quantize(Decimal("0.01")) for one in self.db.execute(sums).one()
-        )
+        net, tax = (Decimal(str(one or 0)).quantize(Decimal("0.01")) for one in self.db.execute(sums).one())
         return {"net": net, "tax": tax, "total": net + tax}
 
     def receipt(self, name: str) -> Path:
@@ -69,6 +67,13 @@ class Desk(AnyDesk):
         path = self.folder() / "inbox" / name
         if Path(name).name != name or path.is_symlink() or not path.is_file():
             raise Refused(f"There is no file {name} in the inbox.")
+        return path
+
+    def issued(self, name: str) -> Path:
+        """The file of a document that was issued. Raises Refused when there is none of that name."""
+        path = self.folder() / "outgoing" / Path(name).name
+        if path.is_symlink() or not path.is_file():
+            raise Refused(f"There is no file {name} of a document that was issued.")
         return path
 
     def folder(self) -> Path:

@@ -68,7 +68,9 @@ def find_people(
     if email is not None:
         found = found.where(people.c.email == email.strip().lower())
     if skill is not None:
-        found = found.where(people.c.id.in_(select(skills.c.person_id).where(skills.c.skill == skill.lower())))
+        found = found.where(
+            people.c.id.in_(select(skills.c.person_id).where(skills.c.skill == skill.lower()))
+        )
     if office_id is not None:
         found = found.where(people.c.office_id == office_id)
     listed = desk.db.execute(found.order_by(people.c.id).limit(13)).all()
@@ -130,9 +132,7 @@ def get_timesheet(desk: Desk, person_id: Id, week_start: date) -> dict[str, Any]
     """A person's time sheet of the week that begins on this Monday, with its entries."""
     desk.person(person_id)
     sheet = desk.timesheet(person_id, week_start)
-    return plain(sheet) | {
-        "entries": _rows(desk, time_entries, time_entries.c.timesheet_id == sheet.id)
-    }
+    return plain(sheet) | {"entries": _rows(desk, time_entries, time_entries.c.timesheet_id == sheet.id)}
 
 
 def list_unbilled(desk: Desk, engagement_id: Id) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection
 
-from example_suites.common.knowledge import fill
+from example_suites.common.knowledge import articles_in, fill
 from example_suites.common.money import cents
+from example_suites.common.sequences import advance_sequences
 from example_suites.consulting import firm
-from example_suites.consulting.articles import ARTICLES
 from example_suites.consulting.paperwork import DOCUMENTS, EXPENSES, NOT_BILLABLE, OLD_TICKETS, TICKETS, WEEKS
 from example_suites.consulting.schema import articles, metadata
 
@@ -38,8 +39,7 @@ def rows() -> Tables:
     _add_weeks(tables)
     _add_expenses(tables)
     _add_tickets(tables)
-    for number, (title, body) in enumerate(ARTICLES, start=1):
-        tables["articles"].append({"id": number, "title": title, "body": body})
+    tables["articles"] = articles_in(Path(__file__).with_name("knowledge.md"))
     return tables
 
 
@@ -50,8 +50,7 @@ def seed(connection: Connection) -> None:
         if table is not articles:
             connection.execute(table.insert(), content[table.name])
     fill(connection, articles, content["articles"])
-    if connection.dialect.name == "postgresql":
-        _advance_sequences(connection)
+    advance_sequences(connection, metadata)
 
 
 def grade_of(person: int) -> str:
@@ -176,7 +175,9 @@ def _add_engagements(tables: Tables) -> None:
         special = {(grade, day): rate for one, grade, day, rate in firm.RATES if one == number}
         for grade, share in _SHARES.items():
             usual = cents(Decimal(firm.CONSULTANT_RATES[office - 1]) * Decimal(share))
-            agreed = {first: usual} | {day: Decimal(rate) for (of, day), rate in special.items() if of == grade}
+            agreed = {first: usual} | {
+                day: Decimal(rate) for (of, day), rate in special.items() if of == grade
+            }
             for day, rate in agreed.items():
                 tables["rates"].append(
                     {"engagement_id": number, "grade": grade, "first_day": day, "hourly_rate": rate}
@@ -262,14 +263,8 @@ def _add_weeks(tables: Tables) -> None:
     consultants = [one for one in firm.PEOPLE if grade_of(one) in ("consultant", "analyst")]
     keys = sorted({*given, *((person, week) for person in consultants for week in (22, 23, 24))})
     for person, week in keys:
-        status, engagement, hours, invoice = given.get(
-            (person, week),
-            [
-                {22: "approved", 23: "submitted", 24: "open"}[week],
-                home[person],
-                {} if week == 24 else {day: ("7.50", "8.00", "6.00")[(person + day) % 3] for day in range(1, 6)},
-                None,
-            ],
+        status, engagement, hours, invoice = given.get((person, week)) or _ordinary_week(
+            person, week, home[person]
         )
         monday, sheet = monday_of(week), person * 100 + week
         handed_in = monday + timedelta(days=4)
@@ -296,6 +291,12 @@ def _add_weeks(tables: Tables) -> None:
                     "invoice_id": invoice,
                 }
             )
+
+
+def _ordinary_week(person: int, week: int, engagement: int) -> list[Any]:
+    status = {22: "approved", 23: "submitted", 24: "open"}[week]
+    hours = {} if week == 24 else {day: ("7.50", "8.00", "6.00")[(person + day) % 3] for day in range(1, 6)}
+    return [status, engagement, hours, None]
 
 
 def _add_expenses(tables: Tables) -> None:
@@ -368,13 +369,3 @@ def _add_tickets(tables: Tables) -> None:
 
 def _add(tables: Tables, table: str, **columns: Any) -> None:
     tables[table].append({"id": len(tables[table]) + 1, **columns})
-
-
-def _advance_sequences(connection: Connection) -> None:
-    """PostgreSQL does not notice keys that were given: the next row must not collide with them."""
-    for table in metadata.sorted_tables:
-        if "id" in table.c:
-            connection.execute(
-                text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :highest)"),
-                {"name": table.name, "highest": connection.scalar(select(func.max(table.c.id)))},
-            )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from datetime import date, timedelta
-from decimal import Decimal
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le
@@ -20,6 +19,7 @@ from example_suites.consulting.schema import (
     Category,
     Decision,
     LeaveKind,
+    LeaveStatus,
     NoteKind,
     absences,
     approvals,
@@ -36,7 +36,6 @@ SENDER = "back-office@lanternfield.example"
 
 Hours = Annotated[float, Ge(0), Le(24)]
 Percent = Annotated[int, Ge(1), Le(100)]
-Currency = Annotated[str, "three letters"]
 
 
 def record_time(
@@ -129,7 +128,7 @@ def set_leave(
     first_day: date,
     last_day: date,
     days: Annotated[int, Ge(1), Le(366)],
-    status: Annotated[str, "requested, approved or cancelled"],
+    status: LeaveStatus,
     leave_id: Id | None = None,
 ) -> dict[str, Any]:
     """Enter leave with its working days; with `leave_id`, change what was entered before."""
@@ -228,7 +227,9 @@ def send_mail(
     return {"sent_to": to}
 
 
-def write_note(desk: Desk, ticket_id: Id, kind: NoteKind, policy_section: Line, body: Words) -> dict[str, Any]:
+def write_note(
+    desk: Desk, ticket_id: Id, kind: NoteKind, policy_section: Line, body: Words
+) -> dict[str, Any]:
     """Write a note on a ticket; `policy_section` is the section it rests on, for example 3.3."""
     desk.ticket(ticket_id)
     number = desk.insert(
@@ -266,3 +267,18 @@ def _section(number: str) -> str:
     if number not in known:
         raise Refused(f"The policy has no section {number}; it has {', '.join(known)}.")
     return number
+
+
+WRITES = (
+    record_time,
+    submit_timesheet,
+    book_expense,
+    set_leave,
+    assign_person,
+    create_change_order,
+    request_approval,
+    decide_approval,
+    send_mail,
+    write_note,
+    answer_ticket,
+)
