@@ -1,0 +1,1 @@
+"""The customer desk of an online shop for home goods."""
