@@ -40,7 +40,8 @@ PRODUCTS = [  # name, category, price, months of warranty, what it is: clearance
     ("Moss wall lamp", "lighting", "64.50", 24, "electrical"), ("Nettle apron", "textiles", "19.95", 0, ""),
     ("Otter storage jars", "kitchen", "27.30", 12, ""), ("Pebble digital scale", "kitchen", "33.00", 24, "electrical"),
     ("Quarry salad bowl", "kitchen", "42.00", 12, ""), ("Reed wool blanket", "textiles", "89.00", 0, "clearance"),
-    ("Slate serving board", "kitchen", "36.50", 12, ""), ("Thistle hedge trimmer", "garden", "129.00", 24, "electrical"),
+    ("Slate serving board", "kitchen", "36.50", 12, ""),
+    ("Thistle hedge trimmer", "garden", "129.00", 24, "electrical"),
     ("Umber floor lamp", "lighting", "139.00", 24, "electrical"), ("Vale parasol", "garden", "149.00", 24, "bulky"),
     ("Willow laundry basket", "textiles", "54.00", 0, ""), ("Yarrow planter", "garden", "23.75", 12, ""),
 ]  # fmt: skip

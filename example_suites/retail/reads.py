@@ -15,7 +15,6 @@ from example_suites.retail.schema import (
     OrderStatus,
     addresses,
     approvals,
-    articles,
     carrier_exceptions,
     credit_entries,
     customers,
@@ -49,7 +48,7 @@ def search_orders(
     placed_from: date | None = None,
     placed_to: date | None = None,
 ) -> dict[str, Any]:
-    """Find orders by any of: number (FH-2042), part of the customer's name or of a product's, status, day. At most 20."""
+    """Find orders by any of: number (FH-2042), part of a customer's or product's name, status, day. At most 20."""
     columns = (orders.c.id, orders.c.number, orders.c.customer_id, customers.c.name.label("customer_name"))
     found = select(*columns, orders.c.status, orders.c.placed_at, orders.c.total, orders.c.currency).join(
         customers, customers.c.id == orders.c.customer_id
@@ -152,14 +151,9 @@ def get_gift_card(desk: Desk, code: Line) -> dict[str, Any]:
     return plain(card)
 
 
-def search_articles(desk: Desk, words: Line) -> dict[str, Any]:
-    """Articles of the knowledge base about any of these words, best first: products, materials, carriers."""
-    return {"articles": search(desk.db, words)}
-
-
-def get_article(desk: Desk, article_id: Id) -> dict[str, Any]:
-    """One article of the knowledge base by its number."""
-    return plain(desk.one(articles, article_id, "article"))
+def search_articles(desk: Desk, question: Line) -> dict[str, Any]:
+    """Articles of the knowledge base on carriers, products and materials for a question; at most five, best first."""
+    return {"articles": search(desk.db, question)}
 
 
 def _all(desk: Desk, query: Any) -> list[dict[str, Any]]:
@@ -185,5 +179,4 @@ READS: Sequence[Any] = (
     get_product,
     get_gift_card,
     search_articles,
-    get_article,
 )

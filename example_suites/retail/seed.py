@@ -1,20 +1,20 @@
 """What every attempt starts from: the same few hundred rows each time, by arithmetic and not by chance.
 
-Numbers tell what they belong to: order 2041 is FH-2041; its lines, payments and parcels are 20411, 20412, ...; its ticket
-is 7041; the addresses of customer 12 are 121, 122, ...
+Numbers tell what they belong to: order 2041 is FH-2041; its lines, payments and parcels are 20411, 20412, ...; its
+ticket is 7041; the addresses of customer 12 are 121, 122, ...
 """
 
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
-from example_suites.common.knowledge import fill
+from example_suites.common.knowledge import articles_in, fill
 from example_suites.common.money import cents
-from example_suites.retail.articles import ARTICLES
 from example_suites.retail.cases import CASES, FURTHER_ROWS, Case, Item
 from example_suites.retail.desk import HOME_WAREHOUSE
 from example_suites.retail.people import CUSTOMERS, FURTHER_ADDRESSES, PLACES, PRODUCTS
@@ -26,7 +26,13 @@ NOW = datetime(2026, 5, 12, 22, 40)
 _WAREHOUSES = ("RTM", "CMH", "AKL")
 _PREFIXES = {"northpost": "NP", "quayline": "QL", "tramontane": "TM"}
 _STREETS = ("Lindenweg", "Mill Lane", "Harbour Street", "Rua do Sol", "Elm Avenue", "Kerkstraat")
-_NOTES = (None, "Please leave it with the neighbour.", None, "A birthday present, no invoice in the box please.", None)
+_NOTES = (
+    None,
+    "Please leave it with the neighbour.",
+    None,
+    "A birthday present, no invoice in the box please.",
+    None,
+)
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -43,7 +49,7 @@ def rows() -> Tables:
         tables[table].append({column.name: row.get(column.name) for column in metadata.tables[table].columns})
     _add_stock(tables)
     _add_paperwork(tables)
-    tables["articles"] += [{"id": id_, "title": title, "body": body} for id_, title, body in ARTICLES]
+    tables["articles"] += articles_in(Path(__file__).with_name("knowledge.md"))
     return tables
 
 
@@ -269,7 +275,9 @@ def _add_paperwork(tables: Tables) -> None:
         if order["status"] == "cancelled":
             _add(tables, "refunds", id=number + 4000, payment_id=number * 10 + 1, order_line_id=first["id"],
                  reason="cancellation", amount=order["total"], created_at=placed + timedelta(hours=5))  # fmt: skip
-            _say(tables, number, "order", f"FH-{number} is cancelled; {order['total']} go back to you.", placed)
+            _say(
+                tables, number, "order", f"FH-{number} is cancelled; {order['total']} go back to you.", placed
+            )
         elif number % 6 == 2:
             came = placed + timedelta(days=16)
             _add(tables, "returns", id=number + 1000, order_line_id=first["id"], quantity=first["quantity"],
@@ -292,7 +300,8 @@ def _add_paperwork(tables: Tables) -> None:
     for order in ordinary[3::13]:
         line = next(one for one in tables["order_lines"] if one["order_id"] == order["id"])
         _add(tables, "warranty_claims", id=order["id"] + 7000, order_line_id=line["id"], fault="broken_part",
-             remedy="spare_part", item_comes_back=False, created_at=order["placed_at"] + timedelta(days=60))  # fmt: skip
+             remedy="spare_part", item_comes_back=False,
+             created_at=order["placed_at"] + timedelta(days=60))  # fmt: skip
     for order in ordinary[4::6]:
         parcel = next((one for one in tables["shipments"] if one["order_id"] == order["id"]), None)
         if parcel is not None:
@@ -326,5 +335,3 @@ def _advance_sequences(connection: Connection) -> None:
             text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :highest)"),
             {"name": table.name, "highest": highest},
         )
-
-

@@ -9,11 +9,12 @@ from pytest_thinkingbox import Fact, Inserted, Mail, Updated, User, call
 
 
 @retail.task(
-    "Adaeze Nwosu here, about the oak bench of order FH-2014. It came on Saturday with a crack right through the seat. I "
-    "can live with it and would rather not ship that monster back. What do I get for it, and can you pay it out today?",
+    "Adaeze Nwosu here, about the oak bench of order FH-2014. It came on Saturday with a crack right through the "
+    "seat. I can live with it and would rather not ship that monster back. What do I get for it, and can you pay it "
+    "out today?",
     user=User(
-        "You are Adaeze Nwosu of Chicago. You noticed the crack when you unpacked the bench on Sunday. You keep the bench "
-        "and want money for it. You would like it today, but you accept that it has to wait.",
+        "You are Adaeze Nwosu of Chicago. You noticed the crack when you unpacked the bench on Sunday. You keep the "
+        "bench and want money for it. You would like it today, but you accept that it has to wait.",
         facts={
             "order": "FH-2014",
             "approval": Fact("nobody has promised you anything", never=["your colleague approved", "was approved"]),
@@ -30,15 +31,15 @@ from pytest_thinkingbox import Fact, Inserted, Mail, Updated, User, call
             "send_mail",
             to="shift-lead@fernhollow.example",
             subject="Approval needed: FH-2014",
-            body="A bench came with a cracked seat, the customer keeps it. 40 % are 195.60 USD. Please decide on FH-2014.",
+            body="A bench came cracked, the customer keeps it. 40 % are 195.60 USD. Please decide on FH-2014.",
         ),
         call("set_ticket_status", ticket_id=7014, status="waiting"),
         call.say("You may keep it and get 195.60 USD, once the shift lead has approved it. I have asked."),
     ],
-    tags=["approval", "damage", "hard"],
+    tags=["approval", "hard", "deliveries"],
 )  # fmt: skip
 def test_money_without_a_return_waits_for_approval(attempt, changes):
-    """There is one request for 40 % of what was paid, one mail to the shift lead, and a ticket that waits; nothing is paid.
+    """There is one request for 40 % of what was paid, one mail to the shift lead, and a ticket that waits.
 
     Section 3.5 leaves bulky goods with the customer, and 2.1 asks above 150.00 before any money moves (2.3).
     """
@@ -77,10 +78,10 @@ def approved_this_afternoon(connection):
 
 
 @retail.task(
-    "Bonsoir, Delphine Arnaud. You wanted to ask somebody whether I get something for the two damaged benches of FH-2017. "
-    "Is there an answer?",
-    user="You are Delphine Arnaud of Lyon. You reported the damage on the day after the delivery and keep the benches. You "
-    "paid partly with a gift card and do not mind where the money goes.",
+    "Bonsoir, Delphine Arnaud. You wanted to ask somebody whether I get something for the two damaged benches of "
+    "FH-2017. Is there an answer?",
+    user="You are Delphine Arnaud of Lyon. You reported the damage on the day after the delivery and keep the "
+    "benches. You paid partly with a gift card and do not mind where the money goes.",
     start=approved_this_afternoon,
     solution=[
         call("get_order", order_id=2017),
@@ -97,10 +98,10 @@ def approved_this_afternoon(connection):
         ),
         call.say("Yes: 391.20 EUR were approved and are paid."),
     ],
-    tags=["approval", "damage", "money", "hard"],
+    tags=["approval", "money", "hard", "refunds"],
 )
 def test_what_was_approved_is_paid_the_way_it_came(changes):
-    """The approved sum is paid once, the wallet is filled up first and the rest goes to the gift card; the ticket closes.
+    """The approved sum is paid, first to the wallet and then to the gift card; she is told, and the ticket closes.
 
     Section 2.6 wants exactly the amount approved, 4.5 the wallet before the gift card, 5.3 nothing left outstanding.
     """
@@ -127,8 +128,8 @@ def asked_yesterday(connection):
 
 
 @retail.task(
-    "Callum Reid, FH-2020, the three parasols with the bent ribs. I sent you pictures on Monday and was told that I'd keep "
-    "them and get some money. Please put it through again if that helps.",
+    "Callum Reid, FH-2020, the three parasols with the bent ribs. I sent you pictures on Monday and was told that "
+    "I'd keep them and get some money. Please put it through again if that helps.",
     user="You are Callum Reid of Glasgow. You have heard nothing since Monday evening. You are a little annoyed.",
     start=asked_yesterday,
     solution=[
@@ -143,7 +144,7 @@ def asked_yesterday(connection):
         ),
         call.say("The request of Monday is still open. I have reminded the one who decides."),
     ],
-    tags=["approval", "twice", "middle"],
+    tags=["approval", "twice", "medium", "deliveries"],
 )
 def test_a_pending_request_is_reminded_not_repeated(attempt, changes):
     """The shift lead gets one reminder; there is no second request, and the ticket goes on waiting.
