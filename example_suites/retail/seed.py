@@ -288,8 +288,8 @@ def _add_paperwork(tables: Tables) -> None:
             _say(tables, number, "refund", f"{first['paid']} for FH-{number} are on their way.", came)
         elif number % 6 == 5:
             _add(tables, "notes", id=number + 3000, order_id=number, kind="refusal", policy_section="4.1",
-                 body=f"FH-{number}: asked to send it back after 50 days; refused.",
-                 created_at=placed + timedelta(days=54))  # fmt: skip
+                 body=f"FH-{number}: asked to send it back after 40 days; refused.",
+                 created_at=placed + timedelta(days=44))  # fmt: skip
     for place, order in enumerate(ordinary[::7]):
         late = order["placed_at"] + timedelta(days=12)
         entry = {"customer_id": order["customer_id"], "currency": order["currency"], "reverses_id": None}
@@ -301,7 +301,7 @@ def _add_paperwork(tables: Tables) -> None:
         line = next(one for one in tables["order_lines"] if one["order_id"] == order["id"])
         _add(tables, "warranty_claims", id=order["id"] + 7000, order_line_id=line["id"], fault="broken_part",
              remedy="spare_part", item_comes_back=False,
-             created_at=order["placed_at"] + timedelta(days=60))  # fmt: skip
+             created_at=order["placed_at"] + timedelta(days=40))  # fmt: skip
     for order in ordinary[4::6]:
         parcel = next((one for one in tables["shipments"] if one["order_id"] == order["id"]), None)
         if parcel is not None:
