@@ -15,7 +15,7 @@ from tests.pages import Reader, blocks_of, difference
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-MAIN_JOB = "example_suites --tb-attempts=20 --tb-agent=mutant --tb-min-pass-rate=0.3"
+MAIN_JOB = "example_suites/hotel --tb-attempts=20 --tb-agent=mutant --tb-min-pass-rate=0.3"
 
 HASTY = """
 async def agent(task):

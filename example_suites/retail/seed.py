@@ -11,10 +11,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection
 
 from example_suites.common.knowledge import articles_in, fill
 from example_suites.common.money import cents
+from example_suites.common.sequences import advance_sequences
 from example_suites.retail.cases import CASES, FURTHER_ROWS, Case, Item
 from example_suites.retail.desk import HOME_WAREHOUSE
 from example_suites.retail.people import CUSTOMERS, FURTHER_ADDRESSES, PLACES, PRODUCTS
@@ -61,8 +62,7 @@ def seed(connection: Connection) -> None:
             fill(connection, articles, content["articles"])
         else:
             connection.execute(table.insert(), content[table.name])
-    if connection.dialect.name == "postgresql":
-        _advance_sequences(connection)
+    advance_sequences(connection, metadata)
 
 
 def _add_customers(tables: Tables) -> None:
@@ -323,15 +323,3 @@ def _say(tables: Tables, order: int, topic: str, body: str, moment: datetime) ->
 
 def _add(tables: Tables, table: str, **columns: Any) -> None:
     tables[table].append(columns)
-
-
-def _advance_sequences(connection: Connection) -> None:
-    """PostgreSQL does not notice keys that were given: the next row must not collide with them."""
-    for table in metadata.sorted_tables:
-        if "id" not in table.c:
-            continue
-        highest = connection.scalar(select(func.max(table.c.id)))
-        connection.execute(
-            text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :highest)"),
-            {"name": table.name, "highest": highest},
-        )

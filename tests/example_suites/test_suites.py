@@ -131,6 +131,15 @@ def test_an_article_is_found_by_its_title(suite: str, tmp_path: Path) -> None:
     engine.dispose()
 
 
+def test_the_page_on_the_suites_counts_right(suite: str) -> None:
+    tables = len(part(suite, "schema").metadata.tables)
+    tools = len(toolbox(suite).reads) + len(toolbox(suite).writes)
+    counts = f" | {tables} | {tools} | {len(tasks_of(suite))} |"
+    page = (ROOT / "docs" / "example-suites.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith(f"| `{suite}` |")]
+    assert row.endswith(counts)
+
+
 # ---------------------------------------- tools
 
 
