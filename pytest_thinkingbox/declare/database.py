@@ -25,6 +25,9 @@ class Database:
 
     `image` and `options` are for a server that the campaign starts: the container's image, and settings of the server
     such as `{"shared_buffers": "1GB"}`. Other backends do without.
+
+    `ddl=True` lets the agent create, alter, truncate and drop what is in its own database on a server, where it may
+    else only read and write rows.
     """
 
     schema: Schema
@@ -33,6 +36,7 @@ class Database:
     bookkeeping: Sequence[str] = ()
     image: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    ddl: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -44,6 +48,8 @@ class Database:
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             raise reject("Database", "image", self.image, "an image such as 'postgres:17'")
         set_(self, "options", {str(name): str(value) for name, value in dict(self.options).items()})
+        if not isinstance(self.ddl, bool):
+            raise reject("Database", "ddl", self.ddl, "True or False")
         for pattern in self.volatile:
             if pattern.count(".") < 1:
                 raise reject(

@@ -104,7 +104,11 @@ class MySQLBackend:
             owner = create_owner(connection, campaign, database=database).name if catalog.code else None
             copy(server, catalog, template.name, database, owner=owner)
             login = create_attempt_user(
-                connection, campaign, database=database, limit_statements=server.kind == "MariaDB"
+                connection,
+                campaign,
+                database=database,
+                limit_statements=server.kind == "MariaDB",
+                ddl=template.ddl,
             )
         lease = MySQLLease(
             server=server,
@@ -169,4 +173,4 @@ class MySQLBackend:
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return token_of(self._own, str(id(environment)), "" if start is None else start.key)
-        return token_of(environment.name, *known)
+        return token_of(environment.name, str(database.ddl), *known)

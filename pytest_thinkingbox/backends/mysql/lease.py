@@ -114,6 +114,10 @@ class MySQLLease:
         """A connection to the final state in which nothing changes any more, closed afterwards."""
         self._check_cut()
         try:
+            if self._template.ddl:  # an agent that dropped its database dropped all that is in it
+                self._server.execute(
+                    f"CREATE DATABASE IF NOT EXISTS {sql.name(self.database)} {self._template.defaults}"
+                )
             connection = self._server.connect(self.database)
             try:
                 query(connection, values.SETTINGS)

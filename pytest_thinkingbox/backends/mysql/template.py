@@ -36,6 +36,7 @@ class Template:
 
     def __init__(self, server: MySQLServer, *, name: str, environment: Environment) -> None:
         self.name = name
+        self.ddl = environment.database.ddl
         self.hashing = Hashing()
         self._server = server
         self._lock = threading.Lock()
@@ -54,6 +55,11 @@ class Template:
             bookkeeping=frozenset(environment.database.bookkeeping),
         )
         check_rules(self.rules)
+
+    @property
+    def defaults(self) -> str:
+        """Those of the database, as they are written when one is created."""
+        return self.catalog.objects["database", "defaults"]
 
     def comparison(self, before: Table, after: Table) -> Comparison:
         return comparison_of(before, after, rows=self._row_counts[before.info.name])

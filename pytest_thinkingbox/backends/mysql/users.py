@@ -13,6 +13,12 @@ CONNECTION_LIMIT = 8
 STATEMENT_SECONDS = 60
 
 
+_DDL = (
+    "CREATE, ALTER, DROP, INDEX, REFERENCES, CREATE VIEW, TRIGGER, CREATE ROUTINE, ALTER ROUTINE,"
+    " CREATE TEMPORARY TABLES, LOCK TABLES"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """A user and its password."""
@@ -22,16 +28,17 @@ class Login:
 
 
 def create_attempt_user(
-    connection: Connection, campaign: Campaign, *, database: str, limit_statements: bool
+    connection: Connection, campaign: Campaign, *, database: str, limit_statements: bool, ddl: bool
 ) -> Login:
-    """A user that reads and writes rows of this database, and may do nothing else anywhere.
+    """A user that reads and writes rows of this database, with `ddl` also what it consists of, and nothing else.
 
     `limit_statements` where the server knows a limit for all statements of a user (MariaDB).
     """
     login = _login(campaign, "a")
     limit = f" MAX_STATEMENT_TIME {STATEMENT_SECONDS}" if limit_statements else ""
     _create(connection, login, f" WITH MAX_USER_CONNECTIONS {CONNECTION_LIMIT}{limit}")
-    _grant(connection, "SELECT, INSERT, UPDATE, DELETE, EXECUTE, SHOW VIEW", _exactly(database), login)
+    rights = "SELECT, INSERT, UPDATE, DELETE, EXECUTE, SHOW VIEW"
+    _grant(connection, f"{rights}, {_DDL}" if ddl else rights, _exactly(database), login)
     return login
 
 

@@ -136,6 +136,7 @@ class PostgresBackend:
                 self._campaign,
                 name=self._campaign.name("a", token_of(attempt_id) + secrets.token_hex(3)),
                 database=database,
+                ddl=template.ddl,
             )
         lease = PostgresLease(
             server=self._server,
@@ -204,4 +205,4 @@ class PostgresBackend:
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return token_of(self._own, str(id(environment)), "" if start is None else start.key)
-        return token_of(environment.name, *known)
+        return token_of(environment.name, str(database.ddl), *known)

@@ -56,12 +56,22 @@ def _settings(options: Mapping[str, str]) -> list[str]:
 
 
 def _ask(url: str) -> str:
-    address = url.replace("postgresql+psycopg://", "postgresql://", 1)
     try:
-        with psycopg.connect(address, connect_timeout=3) as connection:
+        with psycopg.connect(_address(url), connect_timeout=3) as connection:
             return f"PostgreSQL {connection.info.parameter_status('server_version')}"
     except psycopg.OperationalError as error:
         raise NotYet(str(error)) from error
+
+
+def _settle(url: str) -> None:
+    """Let no agent into the databases that a server comes with: to everybody they are open."""
+    with psycopg.connect(_address(url), autocommit=True) as connection:
+        for database in ("postgres", "template1"):
+            connection.execute(f"REVOKE ALL ON DATABASE {database} FROM PUBLIC")
+
+
+def _address(url: str) -> str:
+    return url.replace("postgresql+psycopg://", "postgresql://", 1)
 
 
 def container_server(plan: ServerPlan) -> ContainerServer:
@@ -76,6 +86,7 @@ def container_server(plan: ServerPlan) -> ContainerServer:
         url=_url,
         ask=_ask,
         instead=EMBEDDED_INSTEAD,
+        settle=_settle,
     )
     return ContainerServer(plan, product)
 
@@ -109,6 +120,7 @@ class EmbeddedServer(Local):
             self._initialize()
             self._start(options)
             answer = wait(lambda: _ask(url), dies=self._last_words)
+            _settle(url)
             say(f"thinkingbox: {answer} answers after {time.monotonic() - started:.1f} s")
         return url
 

@@ -46,10 +46,15 @@ def agents_of(campaign: Campaign) -> str:
 
 def create_campaign_roles(connection: Connection, campaign: Campaign) -> None:
     """Safe to call again, and by several processes at once."""
-    for name in (owner_of(campaign), agents_of(campaign)):
+    owner, agents = sql.Identifier(owner_of(campaign)), sql.Identifier(agents_of(campaign))
+    for statement in (
+        sql.SQL("CREATE ROLE {} NOLOGIN").format(agents),
+        # It owns what the schema made; of what an administrator made there it may do what agents may.
+        sql.SQL("CREATE ROLE {} NOLOGIN IN ROLE {}").format(owner, agents),
+    ):
         # Two processes may do it at the same time: then one of them breaks a unique index.
         with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
-            connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name)))
+            connection.execute(statement)
 
 
 def create_reader(connection: Connection, campaign: Campaign) -> Login:
@@ -66,8 +71,10 @@ def create_reader(connection: Connection, campaign: Campaign) -> Login:
     return login
 
 
-def create_attempt_role(connection: Connection, campaign: Campaign, *, name: str, database: str) -> Login:
-    """The role of one attempt, which may connect to this database."""
+def create_attempt_role(
+    connection: Connection, campaign: Campaign, *, name: str, database: str, ddl: bool
+) -> Login:
+    """The role of one attempt, which may connect to this database; with `ddl` it acts there as the owner."""
     login = Login(name, secrets.token_urlsafe(24))
     role = sql.Identifier(login.name)
     with connection.transaction():
@@ -90,6 +97,16 @@ def create_attempt_role(connection: Connection, campaign: Campaign, *, name: str
         connection.execute(
             sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(database), role)
         )
+        if ddl:
+            # What it creates belongs to the owner too, so that its own name is in no definition.
+            owner = sql.Identifier(owner_of(campaign))
+            connection.execute(sql.SQL("GRANT {} TO {}").format(owner, role))
+            connection.execute(sql.SQL("ALTER ROLE {} SET role = {}").format(role, owner))
+            connection.execute(
+                sql.SQL("GRANT CREATE, TEMPORARY ON DATABASE {} TO {}").format(
+                    sql.Identifier(database), owner
+                )
+            )
     return login
 
 
@@ -104,13 +121,13 @@ def drop_attempt_role(connection: Connection, *, name: str, database: str | None
     connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(role))
 
 
-def grant_rows(connection: Connection, campaign: Campaign) -> None:
+def grant_rows(connection: Connection, campaign: Campaign, *, ddl: bool) -> None:
     """Let the agents of the campaign read and write rows, in a template and so in every clone of it.
 
     Of sequences they may take the next value but not set it. Nothing can be created, also not in `public`, which
-    everybody could until PostgreSQL 14.
+    everybody could until PostgreSQL 14, unless with `ddl`.
     """
-    agents = sql.Identifier(agents_of(campaign))
+    owner, agents = sql.Identifier(owner_of(campaign)), sql.Identifier(agents_of(campaign))
     for (schema,) in connection.execute(
         "SELECT nspname::text FROM pg_namespace WHERE nspname !~ '^pg_'"
         " AND nspname NOT IN ('information_schema', %s)",
@@ -121,8 +138,11 @@ def grant_rows(connection: Connection, campaign: Campaign) -> None:
             "GRANT USAGE ON SCHEMA {schema} TO {agents}",
             "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {agents}",
             "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {agents}",
+            *(("GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner}",) if ddl else ()),
         ):
-            connection.execute(sql.SQL(statement).format(schema=sql.Identifier(schema), agents=agents))
+            connection.execute(
+                sql.SQL(statement).format(schema=sql.Identifier(schema), agents=agents, owner=owner)
+            )
 
 
 def verifier(password: str) -> str:

@@ -46,7 +46,7 @@ class Template:
         self.server = server
         self.name = name
         self.reference = reference
-        self.users = 0
+        self.ddl = environment.database.ddl
         self.hashing = Hashing()
         self._lock = threading.RLock()
         self._idle: list[Connection] = []
@@ -192,6 +192,8 @@ def build(
         except BaseException:
             server.drop(name)
             raise
+        # Whoever acts as the owner in a clone must not be able to let anybody into the template.
+        connection.execute(sql.SQL("ALTER DATABASE {} OWNER TO CURRENT_USER").format(sql.Identifier(name)))
         server.clone(name, reference)
         # The last step: whoever finds it done finds a whole template.
         connection.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(sql.Identifier(name)))
@@ -217,7 +219,7 @@ def _fill(
             what = f"schema {database.schema}"
     with server.connect(name) as connection:
         check_complete(connection, what)
-        grant_rows(connection, server.campaign)
+        grant_rows(connection, server.campaign, ddl=database.ddl)
         values.set_up(connection)
         install(connection, read_tables(connection).values())
         connection.execute("VACUUM (FREEZE, ANALYZE)")

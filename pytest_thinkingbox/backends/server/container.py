@@ -31,7 +31,7 @@ class Product:
 
     `port` is the one inside, `data` where its files lie. `environment` takes the password, `command` the settings;
     `url` gives the administrator's address on a host. `ask` returns what answers there ("PostgreSQL 17.2") or raises
-    NotYet. `instead` says what else to use when there is no Docker.
+    NotYet; `settle` is called with the address once it does. `instead` says what else to use when there is no Docker.
     """
 
     default_image: str
@@ -43,6 +43,7 @@ class Product:
     url: Callable[[ServerPlan, str], str]
     ask: Callable[[str], str]
     instead: str
+    settle: Callable[[str], None] = lambda url: None
 
 
 class Local:
@@ -116,6 +117,7 @@ class ContainerServer(Local):
                 say(f"thinkingbox: the container {plan.name} has ended; starting it again ...")
                 container.start()
             answer = wait(lambda: product.ask(url), dies=lambda: docker.last_words(plan.name))
+            product.settle(url)
             say(f"thinkingbox: {answer} answers after {time.monotonic() - started:.1f} s")
         return url
 

@@ -355,3 +355,41 @@ def test_changes_applied_to_before_give_after_and_the_next_attempt_sees_the_seed
     following.cut()
     assert following.read_changes(audit=True) == StateDiff()
     following.release()
+
+
+def test_t8_an_agent_with_ddl_changes_its_schema_and_the_next_sees_the_seed(shared: MySQLBackend) -> None:
+    environment = environment_of(*SHOP, ddl=True)
+    for _ in range(2):
+        diff = changes_after(
+            shared,
+            environment,
+            "CREATE TABLE mine (a INT PRIMARY KEY)",
+            "TRUNCATE `lines`",
+            "INSERT INTO `lines` VALUES (2, 1), (3, 1)",
+            "ALTER TABLE orders ADD COLUMN more INT",
+            "CREATE TRIGGER late BEFORE INSERT ON mine FOR EACH ROW SET NEW.a = 1",
+        )
+        assert [(one.action, one.type, one.name) for one in diff.schema] == [
+            ("created", "table", "mine"),
+            ("altered", "table", "orders"),
+            ("created", "trigger", "mine.late"),
+        ]
+        assert [(one.kind, one.table, one.key) for one in diff.rows] == [
+            ("delete", "lines", (1,)),
+            ("insert", "lines", (3,)),
+        ]
+        assert "tb_" not in repr(diff)
+
+
+def test_an_agent_that_drops_its_database_dropped_all_that_was_in_it(shared: MySQLBackend) -> None:
+    lease = shared.acquire(environment_of(*SHOP, ddl=True), None, attempt_id="a")
+    with raw(lease) as connection:
+        execute(connection, f"DROP DATABASE {lease.database}")
+    lease.cut()
+    diff = lease.read_changes(audit=True)
+    assert [(one.action, one.type, one.name) for one in diff.schema] == [
+        ("dropped", "table", "lines"),
+        ("dropped", "table", "orders"),
+    ]
+    assert lease.alive()
+    lease.release()

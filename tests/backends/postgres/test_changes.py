@@ -279,3 +279,40 @@ def test_clones_are_reset_and_lent_again(server: str) -> None:
     assert len(set(names)) < 6
     assert backend._clones.reset == 6
     backend.close()
+
+
+def test_t8_an_agent_with_ddl_changes_its_schema_and_the_next_sees_the_seed(shared: PostgresBackend) -> None:
+    environment = environment_of(*SHOP, ddl=True)
+    for _ in range(2):
+        lease = shared.acquire(environment, None, attempt_id="a")
+        with raw(lease) as connection:
+            assert connection.execute("SELECT count(*) FROM lines").fetchone() == (2,)
+            connection.execute("CREATE TABLE mine (a int)")
+            connection.execute("DROP TABLE lines")
+            connection.execute("ALTER TABLE orders DISABLE TRIGGER ALL")
+            connection.execute("UPDATE orders SET total = 11 WHERE id = 1")
+            connection.execute("CREATE SCHEMA own CREATE VIEW seen AS SELECT 1")
+            connection.execute("CREATE TEMPORARY TABLE hidden (a int)")
+        lease.cut()
+        diff = lease.read_changes(audit=True)
+        assert [
+            (one.action, one.type, one.name) for one in diff.schema if one.type in ("table", "schema", "view")
+        ] == [
+            ("dropped", "table", "lines"),
+            ("created", "table", "mine"),
+            ("created", "schema", "own"),
+            ("created", "view", "own.seen"),
+        ]
+        assert [(one.kind, one.table, one.key) for one in diff.rows] == [("update", "orders", (1,))]
+        assert lease.login.name not in repr(diff)
+        lease.release()
+
+
+def test_truncate_by_an_agent_with_ddl_is_net(shared: PostgresBackend) -> None:
+    lease = shared.acquire(environment_of(*SHOP, ddl=True), None, attempt_id="a")
+    with raw(lease) as connection:
+        connection.execute("TRUNCATE lines")
+        connection.execute("INSERT INTO lines VALUES (2, 1), (3, 1)")
+    lease.cut()
+    assert brief(lease.read_changes(audit=True)) == [("delete", "lines", (1,)), ("insert", "lines", (3,))]
+    lease.release()

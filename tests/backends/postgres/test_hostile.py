@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Iterator
@@ -127,9 +128,17 @@ def test_what_is_granted_by_default_is_a_change_of_the_schema(lease: PostgresLea
     ]
 
 
-def test_no_other_database_lets_it_in(shared: PostgresBackend, lease: PostgresLease) -> None:
+@pytest.fixture
+def comes_with() -> tuple[str, ...]:
+    """Databases of a server of the campaign's own that are there before it."""
+    return () if "THINKINGBOX_POSTGRES_URL" in os.environ else ("postgres", "template1")
+
+
+def test_t36_no_other_database_lets_it_in(
+    shared: PostgresBackend, lease: PostgresLease, comes_with: tuple[str, ...]
+) -> None:
     other = shared.acquire(ENVIRONMENT, None, attempt_id="b")
-    for database in (other.database, lease.template.name, lease.template.reference):
+    for database in (other.database, lease.template.name, lease.template.reference, *comes_with):
         url = make_url(lease.url).set(drivername="postgresql", database=database)
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(url.render_as_string(hide_password=False)).close()
@@ -227,3 +236,71 @@ def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(server: 
     with ThreadPoolExecutor(64) as threads:
         assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
     backend.close()
+
+
+@pytest.fixture(scope="module")
+def with_ddl(shared: PostgresBackend) -> Iterator[PostgresLease]:
+    """Of an environment whose agents may change the schema; nothing that it tries here is committed."""
+    environment = environment_of(*SHOP, "CREATE EXTENSION IF NOT EXISTS plpgsql", ddl=True)
+    made = shared.acquire(environment, None, attempt_id="d")
+    yield made
+    made.release()
+
+
+REFUSED_WITH_DDL = [
+    "SELECT * FROM thinkingbox_log.ddl",
+    "DROP SCHEMA thinkingbox_log CASCADE",
+    "CREATE TABLE thinkingbox_log.mine (a int)",
+    "ALTER EVENT TRIGGER thinkingbox_ddl DISABLE",
+    "DROP EVENT TRIGGER thinkingbox_ddl",
+    "SET session_replication_role = replica",
+    "DROP SCHEMA public CASCADE",
+    "ALTER DATABASE {template} ALLOW_CONNECTIONS true",
+    "ALTER DATABASE {template} OWNER TO CURRENT_USER",
+    "DROP DATABASE {template}",
+    "DROP DATABASE {reference}",
+    "CREATE DATABASE mine",
+    "ALTER DATABASE {database} CONNECTION LIMIT 100",
+    "CREATE ROLE mine",
+    "ALTER ROLE {role} CONNECTION LIMIT 100",
+    "ALTER ROLE {role} SET temp_file_limit = '100GB'",
+    "GRANT pg_read_all_data TO CURRENT_USER",
+    "SET SESSION AUTHORIZATION postgres",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'postgres'",
+    "COPY orders TO PROGRAM 'id'",
+    "CREATE FUNCTION f() RETURNS int LANGUAGE c AS 'libc', 'abs'",
+]
+
+
+@pytest.mark.parametrize("role", ["as it logs in", "SET ROLE NONE"])
+@pytest.mark.parametrize("statement", REFUSED_WITH_DDL)
+def test_t36_ddl_reaches_nothing_but_the_schema(with_ddl: PostgresLease, statement: str, role: str) -> None:
+    filled = statement.format(
+        template=with_ddl.template.name,
+        reference=with_ddl.template.reference,
+        database=with_ddl.database,
+        role=with_ddl.login.name,
+    )
+    with raw(with_ddl) as connection:
+        if role == "SET ROLE NONE":
+            connection.execute(role)
+        with pytest.raises(psycopg.Error) as caught:
+            connection.execute(filled)
+        assert isinstance(
+            caught.value,
+            psycopg.errors.InsufficientPrivilege
+            | psycopg.errors.ObjectNotInPrerequisiteState
+            | psycopg.errors.ObjectInUse,
+        )
+
+
+def test_t36_a_role_with_ddl_can_connect_nowhere_else(
+    shared: PostgresBackend, with_ddl: PostgresLease, comes_with: tuple[str, ...]
+) -> None:
+    other = shared.acquire(ENVIRONMENT, None, attempt_id="e")
+    template = with_ddl.template
+    for database in (other.database, template.name, template.reference, *comes_with):
+        url = make_url(with_ddl.url).set(drivername="postgresql", database=database)
+        with pytest.raises(psycopg.OperationalError, match=r"permission denied|not currently accepting"):
+            psycopg.connect(url.render_as_string(hide_password=False))
+    other.release()
