@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import psycopg
 
@@ -24,6 +26,7 @@ _MOST_KEYS = 5_000
 _SMALL = 20_000
 """Rows up to which a clone that was reset is compared as a whole before it is lent again."""
 _THREADS = 2
+_LEAVING_SECONDS = 2.0
 
 
 class Clones:
@@ -97,10 +100,7 @@ class Clones:
         """Whether the clone holds again what the template holds."""
         with self._server.connect(name) as connection:
             values.set_up(connection)
-            row = connection.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            ).fetchone()
-            if row is None or row[0]:
+            if not _is_alone(connection):
                 return False
             with template.reading() as reference, connection.transaction():
                 connection.execute("SET LOCAL session_replication_role = replica")
@@ -129,6 +129,20 @@ class Clones:
         with self._lock:
             self._closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _is_alone(connection: psycopg.Connection[Any]) -> bool:
+    """Whether nobody else is connected, once the server has noticed that those who read have left."""
+    deadline = time.monotonic() + _LEAVING_SECONDS
+    while True:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ).fetchone()
+        if row is not None and not row[0]:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
 
 
 def _can_be_undone(written: Written) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres.clones import _THREADS
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.state.model import StateDiff
 
@@ -141,10 +141,10 @@ def test_used_up_values_of_a_sequence_are_no_change_and_are_put_back(shared: Pos
 
 def settle(backend: PostgresBackend) -> None:
     """Let the threads that reset clones come to their end."""
-    done = threading.Event()
-    backend._clones._soon(done.set)
-    done.wait(20)
-    time.sleep(0.1)
+    all_are_free = threading.Barrier(_THREADS + 1)
+    for _ in range(_THREADS):
+        backend._clones._soon(lambda: all_are_free.wait(60))
+    all_are_free.wait(60)
 
 
 def admin_of(backend: PostgresBackend, lease: PostgresLease) -> psycopg.Connection[Any]:
