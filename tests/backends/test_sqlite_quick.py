@@ -23,7 +23,7 @@ from pytest_thinkingbox.declare import Database, Environment
 from .sqlite_worlds import World, changes_after, environment_of, execute_all, raw, worlds
 
 PROPERTY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(PROPERTY, max_examples=600)
+THOROUGH = settings(PROPERTY, max_examples=300)
 
 
 def check_world(directory: Path, world: World) -> None:

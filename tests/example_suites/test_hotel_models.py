@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hotel_model import model, solutions
+from tests.support.hotel_model import YES, model, solutions
 from tests.support.model_apis import DIALECTS, Dialect
 from tests.support.stub_endpoint import StubEndpoint
 
@@ -34,6 +34,7 @@ def test_the_hotel_suite_passes_through_every_api(
             *extra,
             *dialect.agent,
             "--tb-model=m",
+            "--tb-user-model=guest",
             f"--tb-base-url={stub.url}",
             f"--tb-attempts={ATTEMPTS}",
             f"--tb-dir={pytester.path / 'records'}",
@@ -55,6 +56,6 @@ def test_the_hotel_suite_passes_through_every_api(
             64 * agent["requests"],
             10 * agent["requests"],
         )
-        spoken = [message for message in one["messages"] if message["role"] == "user"]
-        assert len(spoken) == (2 if "user" in one["usage"] else 1)
+        spoken = [message["content"] for message in one["messages"] if message["role"] == "user"]
+        assert spoken[1:] == ([YES] if "user" in one["usage"] else [])
     assert sum("user" in one["usage"] for one in records) > len(records) / 2
