@@ -7,16 +7,16 @@ guest 13 works for company 1; payment 5042 and refund 8042 belong to booking 104
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection
 
 from example_suites.common.knowledge import articles_in, fill
 from example_suites.common.money import cents
+from example_suites.common.sequences import advance_sequences
 from example_suites.hotel.money import vat_of
 from example_suites.hotel.schema import PlanCode, RoomClass, articles, metadata
 
@@ -117,8 +117,7 @@ def seed(connection: Connection) -> None:
         if table is not articles:
             connection.execute(table.insert(), content[table.name])
     fill(connection, articles, content["articles"])
-    if connection.dialect.name == "postgresql":
-        _advance_sequences(connection)
+    advance_sequences(connection, metadata)
 
 
 def _add_companies(tables: dict[str, list[dict[str, Any]]]) -> None:
@@ -400,17 +399,3 @@ def _add_paperwork(tables: dict[str, list[dict[str, Any]]]) -> None:
 
 def _add(tables: dict[str, list[dict[str, Any]]], table: str, **columns: Any) -> None:
     tables[table].append({"id": len(tables[table]) + 1, **columns})
-
-
-def _advance_sequences(connection: Connection) -> None:
-    """PostgreSQL does not notice keys that were given: the next row must not collide with them."""
-    for table in _with_integer_key(metadata.sorted_tables):
-        highest = connection.scalar(select(func.max(table.c.id)))
-        connection.execute(
-            text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :highest)"),
-            {"name": table.name, "highest": highest},
-        )
-
-
-def _with_integer_key(tables: Iterable[Any]) -> list[Any]:
-    return [table for table in tables if "id" in table.c]

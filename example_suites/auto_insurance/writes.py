@@ -1,0 +1,417 @@
+"""Tools that change something. They do what they are told: whether it is allowed is the policy's matter."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le, MaxLen
+from sqlalchemy import select
+
+from example_suites.auto_insurance.desk import Desk
+from example_suites.auto_insurance.reads import policy_sections
+from example_suites.auto_insurance.schema import (
+    CancelReason,
+    ClaimKind,
+    ClaimStatus,
+    CoverageAction,
+    CoverageKind,
+    Decision,
+    LetterKind,
+    NoteKind,
+    Payee,
+    appraisals,
+    approvals,
+    assignments,
+    claims,
+    coverages,
+    customers,
+    drivers,
+    instalments,
+    letters,
+    notes,
+    payments,
+    recoveries,
+    reserves,
+    shops,
+    vehicles,
+)
+from example_suites.common.desk import Amount, Id, Line, Refused, ShortText, Words, in_utc, money
+
+SENDER = "service@larkfield-motor.example"
+
+Change = Annotated[float, Ge(-99_999), Le(99_999)]
+
+STANDARD_TERMS = {  # limit and deductible of a coverage that is added
+    "liability": ("100000", "0"),
+    "collision": ("25000", "500"),
+    "comprehensive": ("25000", "300"),
+    "glass": ("1500", "100"),
+    "rental": ("900", "0"),
+    "towing": ("150", "0"),
+}
+
+
+def update_customer(
+    desk: Desk,
+    customer_id: Id,
+    phone: Annotated[str, MaxLen(30)] | None = None,
+    email: ShortText | None = None,
+) -> dict[str, Any]:
+    """Change a policyholder's phone number or e-mail address."""
+    desk.one(customers, customer_id, "customer")
+    given = {"phone": phone, "email": email}
+    changed = {name: value for name, value in given.items() if value is not None}
+    if not changed:
+        raise Refused("Say what is to change: phone or email.")
+    desk.db.execute(customers.update().where(customers.c.id == customer_id).values(**changed))
+    return {"customer_id": customer_id, **changed}
+
+
+def change_coverage(
+    desk: Desk,
+    policy_id: Id,
+    action: CoverageAction,
+    kind: CoverageKind,
+    effective_on: date,
+    premium_change: Change,
+) -> dict[str, Any]:
+    """Add a coverage on standard terms from a day on, or end one before that day. `premium_change` may be negative."""
+    policy = desk.policy(policy_id)
+    running = desk.db.execute(
+        select(coverages).where(
+            coverages.c.policy_id == policy_id,
+            coverages.c.kind == kind,
+            coverages.c.last_day >= effective_on,
+        )
+    ).first()
+    if action == "add":
+        if running is not None:
+            raise Refused(f"Policy {policy_id} has {kind} already, coverage {running.id}.")
+        limit, deductible = STANDARD_TERMS[kind]
+        desk.insert(
+            coverages,
+            policy_id=policy_id,
+            kind=kind,
+            limit_amount=Decimal(limit),
+            deductible=Decimal(deductible),
+            first_day=effective_on,
+            last_day=policy.last_day,
+        )
+    else:
+        if running is None or running.first_day >= effective_on:
+            raise Refused(f"Policy {policy_id} has no {kind} that runs before {effective_on}.")
+        desk.db.execute(
+            coverages.update()
+            .where(coverages.c.id == running.id)
+            .values(last_day=effective_on - timedelta(days=1))
+        )
+    number = desk.endorse(
+        policy,
+        "add_coverage" if action == "add" else "remove_coverage",
+        effective_on=effective_on,
+        premium_change=_change(premium_change),
+        details={"coverage": kind},
+    )
+    return {"endorsement_id": number}
+
+
+def add_driver(
+    desk: Desk,
+    policy_id: Id,
+    name: ShortText,
+    born_on: date,
+    licensed_on: date,
+    effective_on: date,
+    premium_change: Change,
+) -> dict[str, Any]:
+    """Add a named driver to a policy from a day on."""
+    policy = desk.policy(policy_id)
+    driver = desk.insert(drivers, policy_id=policy_id, name=name, born_on=born_on, licensed_on=licensed_on)
+    number = desk.endorse(
+        policy,
+        "add_driver",
+        effective_on=effective_on,
+        premium_change=_change(premium_change),
+        details={"driver": name},
+    )
+    return {"driver_id": driver, "endorsement_id": number}
+
+
+def cancel_policy(
+    desk: Desk, policy_id: Id, last_day: date, reason: CancelReason, refund: Amount
+) -> dict[str, Any]:
+    """End a policy and its coverages after a day. The refund goes back with it; there is no way back."""
+    policy = desk.policy(policy_id)
+    if policy.status != "active":
+        raise Refused(f"Policy {policy_id} is {policy.status}.")
+    number = desk.endorse(
+        policy,
+        "cancellation",
+        effective_on=last_day,
+        premium_change=-money(refund, "refund"),
+        details={"reason": reason},
+        status="cancelled",
+        last_day=last_day,
+        cancel_reason=reason,
+    )
+    desk.db.execute(
+        coverages.update()
+        .where(coverages.c.policy_id == policy_id, coverages.c.last_day > last_day)
+        .values(last_day=last_day)
+    )
+    return {"endorsement_id": number, "status": "cancelled"}
+
+
+def open_claim(
+    desk: Desk,
+    policy_id: Id,
+    vehicle_id: Id,
+    kind: ClaimKind,
+    occurred_at: datetime,
+    description: Words,
+    driver_id: Id | None = None,
+) -> dict[str, Any]:
+    """Open a claim on a policy. Give the time of the loss with its UTC offset: 2026-05-02T22:15:00-04:00."""
+    desk.policy(policy_id)
+    vehicle = desk.one(vehicles, vehicle_id, "vehicle")
+    if vehicle.policy_id != policy_id:
+        raise Refused(f"Vehicle {vehicle_id} belongs to policy {vehicle.policy_id}, not to {policy_id}.")
+    if driver_id is not None and desk.one(drivers, driver_id, "driver").policy_id != policy_id:
+        raise Refused(f"Driver {driver_id} does not belong to policy {policy_id}.")
+    number = desk.insert(
+        claims,
+        policy_id=policy_id,
+        vehicle_id=vehicle_id,
+        driver_id=driver_id,
+        kind=kind,
+        status="open",
+        occurred_at=in_utc(occurred_at),
+        description=description,
+        created_at=desk.now,
+    )
+    return {"id": number, "status": "open"}
+
+
+def set_claim_status(desk: Desk, claim_id: Id, status: ClaimStatus) -> dict[str, Any]:
+    """Close, deny or open a claim, or mark it as withdrawn."""
+    desk.claim(claim_id)
+    desk.db.execute(claims.update().where(claims.c.id == claim_id).values(status=status))
+    return {"id": claim_id, "status": status}
+
+
+def set_reserve(desk: Desk, claim_id: Id, amount: Amount) -> dict[str, Any]:
+    """Set what is put by for a claim, in place of what was."""
+    desk.claim(claim_id)
+    values = {"amount": money(amount, "amount"), "updated_at": desk.now}
+    changed = desk.db.execute(reserves.update().where(reserves.c.claim_id == claim_id).values(**values))
+    if not changed.rowcount:
+        desk.db.execute(reserves.insert().values(claim_id=claim_id, **values))
+    return {"claim_id": claim_id, "amount": amount}
+
+
+def assign_claim(desk: Desk, claim_id: Id, staff_id: Id) -> dict[str, Any]:
+    """Make somebody the handler of a claim."""
+    desk.claim(claim_id)
+    desk.employee(staff_id)
+    desk.db.execute(claims.update().where(claims.c.id == claim_id).values(handler_id=staff_id))
+    return {"id": desk.insert(assignments, claim_id=claim_id, staff_id=staff_id, created_at=desk.now)}
+
+
+def request_appraisal(desk: Desk, claim_id: Id, shop_id: Id) -> dict[str, Any]:
+    """Ask a repair shop to appraise the damage of a claim."""
+    desk.claim(claim_id)
+    desk.one(shops, shop_id, "shop")
+    number = desk.insert(
+        appraisals, claim_id=claim_id, shop_id=shop_id, status="requested", created_at=desk.now
+    )
+    return {"id": number, "status": "requested"}
+
+
+def request_approval(desk: Desk, claim_id: Id, amount: Amount, approver_id: Id) -> dict[str, Any]:
+    """Ask a member of staff to approve what a claim costs. This records the request; it tells nobody."""
+    desk.claim(claim_id)
+    desk.employee(approver_id)
+    number = desk.insert(
+        approvals,
+        claim_id=claim_id,
+        amount=money(amount, "amount"),
+        approver_id=approver_id,
+        status="pending",
+        requested_at=desk.now,
+    )
+    return {"id": number, "status": "pending"}
+
+
+def decide_approval(desk: Desk, approval_id: Id, decision: Decision, decided_by: Id) -> dict[str, Any]:
+    """Record the decision on an approval; `decided_by` is the staff number of the person who decided."""
+    desk.one(approvals, approval_id, "approval")
+    desk.employee(decided_by)
+    desk.db.execute(
+        approvals.update()
+        .where(approvals.c.id == approval_id)
+        .values(status=decision, decided_by=decided_by, decided_at=desk.now)
+    )
+    return {"id": approval_id, "status": decision}
+
+
+def create_payment(
+    desk: Desk, claim_id: Id, coverage_id: Id, payee: Payee, amount: Amount, set_off: list[Id] | None = None
+) -> dict[str, Any]:
+    """Prepare a payment as a draft: `amount` is what is due, `set_off` are instalments to be taken off it.
+
+    The instalments count as paid at once; nothing is paid out yet.
+    """
+    claim = desk.claim(claim_id)
+    if desk.one(coverages, coverage_id, "coverage").policy_id != claim.policy_id:
+        raise Refused(f"Coverage {coverage_id} does not belong to policy {claim.policy_id}.")
+    number = desk.insert(
+        payments,
+        claim_id=claim_id,
+        coverage_id=coverage_id,
+        payee=payee,
+        amount=money(amount, "amount"),
+        paid_out=Decimal(0),
+        status="draft",
+        created_at=desk.now,
+    )
+    for instalment_id in set_off or []:
+        instalment = desk.one(instalments, instalment_id, "instalment")
+        if instalment.policy_id != claim.policy_id or instalment.status == "paid":
+            raise Refused(
+                f"Instalment {instalment_id} is {instalment.status} and of policy {instalment.policy_id}."
+            )
+        desk.db.execute(
+            instalments.update()
+            .where(instalments.c.id == instalment_id)
+            .values(status="paid", payment_id=number)
+        )
+    return {"id": number, "status": "draft", "to_be_paid": float(_to_be_paid(desk, number))}
+
+
+def release_payment(desk: Desk, payment_id: Id) -> dict[str, Any]:
+    """Pay out a payment, less what is set off. Each call pays out again."""
+    payment = desk.one(payments, payment_id, "payment")
+    amount = _to_be_paid(desk, payment_id)
+    if payment.status == "void" or amount < 0:
+        raise Refused(f"Payment {payment_id} is {payment.status}; {amount} cannot be paid out.")
+    paid_out = payment.paid_out + amount
+    desk.db.execute(
+        payments.update().where(payments.c.id == payment_id).values(status="released", paid_out=paid_out)
+    )
+    return {"id": payment_id, "status": "released", "paid_out": float(paid_out)}
+
+
+def void_payment(desk: Desk, payment_id: Id) -> dict[str, Any]:
+    """Make a draft void; what it set off is overdue again. What was released cannot be made void."""
+    payment = desk.one(payments, payment_id, "payment")
+    if payment.status == "released":
+        raise Refused(f"Payment {payment_id} was released; it cannot be made void.")
+    desk.db.execute(payments.update().where(payments.c.id == payment_id).values(status="void"))
+    desk.db.execute(
+        instalments.update()
+        .where(instalments.c.payment_id == payment_id)
+        .values(status="overdue", payment_id=None)
+    )
+    return {"id": payment_id, "status": "void"}
+
+
+def open_recovery(desk: Desk, claim_id: Id, insurer: ShortText, demanded: Amount) -> dict[str, Any]:
+    """Record that another insurer is asked for money. This tells nobody."""
+    desk.claim(claim_id)
+    number = desk.insert(
+        recoveries,
+        claim_id=claim_id,
+        insurer=insurer,
+        demanded=money(demanded, "demanded"),
+        recovered=Decimal(0),
+        status="open",
+        created_at=desk.now,
+    )
+    return {"id": number, "status": "open"}
+
+
+def send_letter(
+    desk: Desk, policy_id: Id, kind: LetterKind, body: Words, claim_id: Id | None = None
+) -> dict[str, Any]:
+    """Send a letter to the policyholder of a policy; `claim_id` says which claim it is about, if it is about one."""
+    policy = desk.policy(policy_id)
+    _check_claim(desk, policy_id, claim_id)
+    number = desk.insert(
+        letters,
+        customer_id=policy.customer_id,
+        policy_id=policy_id,
+        claim_id=claim_id,
+        kind=kind,
+        body=body,
+        created_at=desk.now,
+    )
+    return {"id": number}
+
+
+def send_mail(desk: Desk, to: ShortText, subject: Line, body: Words) -> dict[str, Any]:
+    """Send an e-mail to one address, to colleagues and other insurers."""
+    desk.mail(sender=SENDER, to=to, subject=subject, body=body)
+    return {"sent_to": to}
+
+
+def add_note(
+    desk: Desk, policy_id: Id, kind: NoteKind, policy_section: Line, body: Words, claim_id: Id | None = None
+) -> dict[str, Any]:
+    """Write a note in the file of a policy, and of a claim on it; `policy_section` is the section it rests on."""
+    desk.policy(policy_id)
+    _check_claim(desk, policy_id, claim_id)
+    if policy_section not in policy_sections():
+        raise Refused(
+            f"The rules have no section {policy_section}; they have {', '.join(policy_sections())}."
+        )
+    number = desk.insert(
+        notes,
+        policy_id=policy_id,
+        claim_id=claim_id,
+        kind=kind,
+        policy_section=policy_section,
+        body=body,
+        created_at=desk.now,
+    )
+    return {"id": number}
+
+
+def _check_claim(desk: Desk, policy_id: int, claim_id: int | None) -> None:
+    if claim_id is not None and desk.claim(claim_id).policy_id != policy_id:
+        raise Refused(f"Claim {claim_id} is not on policy {policy_id}.")
+
+
+def _change(amount: float) -> Decimal:
+    return money(amount, "premium_change")
+
+
+def _to_be_paid(desk: Desk, payment_id: int) -> Decimal:
+    """What is due less what is set off."""
+    payment = desk.one(payments, payment_id, "payment")
+    taken = desk.db.scalars(select(instalments.c.amount).where(instalments.c.payment_id == payment_id))
+    due: Decimal = payment.amount - sum(taken, Decimal(0))
+    return due
+
+
+WRITES = (
+    update_customer,
+    change_coverage,
+    add_driver,
+    cancel_policy,
+    open_claim,
+    set_claim_status,
+    set_reserve,
+    assign_claim,
+    request_appraisal,
+    request_approval,
+    decide_approval,
+    create_payment,
+    release_payment,
+    void_payment,
+    open_recovery,
+    send_letter,
+    send_mail,
+    add_note,
+)
