@@ -24,7 +24,6 @@ from example_suites.auto_insurance.schema import (
     payments,
     policies,
     recoveries,
-    reserves,
     shops,
     staff,
     vehicles,
@@ -105,7 +104,6 @@ def get_claim(desk: Desk, claim_id: Id) -> dict[str, Any]:
     """A claim with vehicle, driver, handler, coverages, appraisals and their shops, payments, approvals, recoveries,
     documents, letters and notes."""
     claim = desk.claim(claim_id)
-    reserve = desk.db.execute(select(reserves).where(reserves.c.claim_id == claim_id)).one_or_none()
 
     def of_claim(table: Table) -> list[dict[str, Any]]:
         return _rows(desk, table, table.c.claim_id == claim_id)
@@ -118,7 +116,6 @@ def get_claim(desk: Desk, claim_id: Id) -> dict[str, Any]:
         "driver": claim.driver_id and plain(desk.one(drivers, claim.driver_id, "driver")),
         "handler": claim.handler_id and plain(desk.employee(claim.handler_id)),
         "coverages": _rows(desk, coverages, coverages.c.policy_id == claim.policy_id),
-        "reserve": None if reserve is None else float(reserve.amount),
         "assignments": of_claim(assignments),
         "appraisals": reports,
         "payments": of_claim(payments),

@@ -170,20 +170,13 @@ claims = Table(
     Column("occurred_at", DateTime, nullable=False, comment="UTC"),
     Column("description", Text, nullable=False, comment="as it was reported"),
     Column("own_fault_percent", Integer),
+    Column("reserve", Money(), comment="what is put by; empty: not set yet"),
     Column("other_party", JSON, comment="driver, insurer and the insurer's address"),
     created_at(),
     one_of("kind", ClaimKind),
     one_of("status", ClaimStatus),
     CheckConstraint("own_fault_percent BETWEEN 0 AND 100", name="own_fault_percent"),
-)
-
-reserves = Table(
-    "reserves",
-    metadata,
-    Column("claim_id", ForeignKey("claims.id"), primary_key=True, autoincrement=False),
-    Column("amount", Money(), nullable=False),
-    Column("updated_at", DateTime, nullable=False),
-    CheckConstraint("amount >= 0", name="amount"),
+    CheckConstraint("reserve >= 0", name="reserve"),
 )
 
 assignments = Table(

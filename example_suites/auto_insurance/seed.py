@@ -211,12 +211,10 @@ def _add_claim(tables: Tables, loss: Loss) -> None:
             "occurred_at": loss.occurred_at,
             "description": loss.description,
             "own_fault_percent": loss.further.get("own_fault_percent"),
+            "reserve": Decimal(_FIRST_RESERVES[loss.kind]),
             "other_party": loss.further.get("other_party"),
             "created_at": reported_at,
         }
-    )
-    tables["reserves"].append(
-        {"claim_id": number, "amount": Decimal(_FIRST_RESERVES[loss.kind]), "updated_at": reported_at}
     )
     if loss.handler is not None:
         _add(tables, "assignments", claim_id=number, staff_id=loss.handler, created_at=reported_at)

@@ -1,7 +1,7 @@
 """The insurer's tools as an MCP server: in process, over standard input and output, or over HTTP.
 
-`python -m example_suites.auto_insurance.server --database URL [--http PORT]` works on a database in SQLAlchemy's form,
-or on `AUTO_INSURANCE_DATABASE_URL`; one without tables is filled first. Tools that need them read
+`python -m example_suites.auto_insurance.server --database URL [--http PORT]` works on a database in SQLAlchemy's
+form, or on `AUTO_INSURANCE_DATABASE_URL`; one without tables is filled first. Tools that need them read
 `AUTO_INSURANCE_MAIL_HOST`, `AUTO_INSURANCE_MAIL_PORT` and `AUTO_INSURANCE_NOW` (ISO, with its UTC offset).
 """
 

@@ -37,7 +37,7 @@ def report_on_the_policy_that_ran_out():
     " New York time, on Route 11 near Syracuse; you drove your own car, DKF 2086. You do not know which policy"
     " it falls under.",
     solution=report_on_the_policy_that_ran_out,
-    tags=["dates", "claim", "hard"],
+    tags=["dates", "claims", "hard"],
 )
 def test_the_loss_belongs_to_the_day_of_denver(changes):
     """The claim is opened on the policy that ended on 30 April, with its reserve, its handler and one letter.
@@ -57,8 +57,8 @@ def test_the_loss_belongs_to_the_day_of_denver(changes):
             status="open",
             occurred_at=datetime(2026, 5, 1, 5, 30),
             description=Mentions("Syracuse"),
+            reserve=4500,
         ),
-        Inserted("reserves", claim_id=Same("claim"), amount=4500),
         Inserted("assignments", claim_id=Same("claim"), staff_id=13),
         Inserted(
             "letters",
@@ -88,7 +88,7 @@ def test_the_loss_belongs_to_the_day_of_denver(changes):
         ),
         call.say("Your wife reported it already, there is one claim for it."),
     ],
-    tags=["twice", "claim", "easy"],
+    tags=["twice", "claims", "easy"],
 )
 def test_one_stone_is_one_claim(changes):
     """There is no second claim; the policyholder gets one letter that names the claim that there is.
@@ -120,7 +120,7 @@ def test_one_stone_is_one_claim(changes):
         call("request_appraisal", claim_id=3067, shop_id=41),
         call.say("CL-3061 - не ваше заявление; оценку по CL-3067 мы запросили у Front Range Collision."),
     ],
-    tags=["wrong_data", "russian", "claim", "medium"],
+    tags=["wrong_data", "russian", "claims", "medium"],
 )
 def test_wrong_number_right_claim(changes):
     """The appraisal is requested once, from the shop that he chose, on his own claim; the other claim stays as it is.
@@ -162,7 +162,7 @@ def report_without_a_reserve():
     "You want it reported and nothing else.",
     solution=report_without_a_reserve,
     faults=[Fault("set_reserve", before="error", times=None)],
-    tags=["outage", "dates", "claim", "hard"],
+    tags=["outage", "dates", "claims", "hard"],
 )
 def test_what_cannot_be_done_now_is_left_to_a_colleague(changes):
     """The claim is open, with the manager as handler and one letter; a note says that the reserve could not be set.
@@ -182,6 +182,7 @@ def test_what_cannot_be_done_now_is_left_to_a_colleague(changes):
             status="open",
             occurred_at=datetime(2026, 5, 12, 7, 15),
             description=Mentions("Calder"),
+            reserve=None,
         ),
         Inserted("assignments", claim_id=Same("claim"), staff_id=1),
         Inserted(
@@ -220,7 +221,7 @@ def test_what_cannot_be_done_now_is_left_to_a_colleague(changes):
         ),
         call.say("The claim stays open until the other insurer has paid us; there is nothing for you to do."),
     ],
-    tags=["still_open", "refusal", "claim", "medium"],
+    tags=["open_outside", "refusal", "claims", "medium"],
 )
 def test_a_claim_with_an_open_recovery_stays_open(changes):
     """The refusal is written down with the insurer whose answer is missing, and the claim stays open.
@@ -249,7 +250,7 @@ def test_a_claim_with_an_open_recovery_stays_open(changes):
         call("set_claim_status", claim_id=3092, status="closed"),
         call.say("Nothing is left; the claim is closed."),
     ],
-    tags=["claim", "easy"],
+    tags=["open_outside", "claims", "easy"],
 )
 def test_a_settled_claim_is_closed(changes):
     """The claim is closed, without a letter and without a note.

@@ -27,7 +27,7 @@ from pytest_thinkingbox import Fact, Inserted, Updated, User, call
             "I am sorry: cover cannot begin before today, so the windscreen of Saturday stays without it."
         ),
     ],
-    tags=["refusal", "dates", "policy", "easy"],
+    tags=["refusal", "dates", "policies", "easy"],
 )
 def test_cover_is_not_backdated(changes):
     """The refusal is written down under the section that forbids it, and the policy stays as it is.
@@ -79,7 +79,7 @@ def test_cover_is_not_backdated(changes):
         ),
         call.say("Number and Tessa are done; Caleb has had his licence for less than a year."),
     ],
-    tags=["refusal", "several", "money", "policy", "medium"],
+    tags=["refusal", "partial", "money", "policies", "medium"],
 )
 def test_two_of_three_wishes(changes):
     """The number changes, the daughter drives at the price for 195 days, and the nephew is refused in a note.
@@ -157,7 +157,7 @@ def test_two_of_three_wishes(changes):
         ),
         call.say("Your policy goes on, without the rental car from 1 June."),
     ],
-    tags=["change_of_mind", "money", "policy", "hard"],
+    tags=["changed_mind", "money", "policies", "hard"],
 )
 def test_told_what_it_costs_she_keeps_the_policy(changes):
     """The rental cover ends on 31 May and lowers the premium for 214 days; the policy itself goes on.
@@ -197,7 +197,7 @@ def test_told_what_it_costs_she_keeps_the_policy(changes):
         call.say("Ana has been a driver on your policy since 9 May; there is nothing left to do."),
     ],
     no_change=True,
-    tags=["nothing_to_do", "policy", "easy"],
+    tags=["nothing_to_do", "policies", "easy"],
 )
 def test_a_driver_who_is_there_is_not_added_again(changes):
     """Nothing changes: his wife is a driver of the policy since 9 May.
@@ -224,7 +224,7 @@ def test_a_driver_who_is_there_is_not_added_again(changes):
         ),
         call.say("Your policy ended yesterday, and 407.34 go back to you."),
     ],
-    tags=["money", "exception", "policy", "medium"],
+    tags=["money", "policies", "medium"],
 )
 def test_a_sold_car_ends_the_policy_without_a_deduction(changes):
     """The policy and its coverages end on 11 May, and the premium of 126 days goes back whole.

@@ -33,7 +33,6 @@ from example_suites.auto_insurance.schema import (
     notes,
     payments,
     recoveries,
-    reserves,
     shops,
     vehicles,
 )
@@ -204,10 +203,7 @@ def set_claim_status(desk: Desk, claim_id: Id, status: ClaimStatus) -> dict[str,
 def set_reserve(desk: Desk, claim_id: Id, amount: Amount) -> dict[str, Any]:
     """Set what is put by for a claim, in place of what was."""
     desk.claim(claim_id)
-    values = {"amount": money(amount, "amount"), "updated_at": desk.now}
-    changed = desk.db.execute(reserves.update().where(reserves.c.claim_id == claim_id).values(**values))
-    if not changed.rowcount:
-        desk.db.execute(reserves.insert().values(claim_id=claim_id, **values))
+    desk.db.execute(claims.update().where(claims.c.id == claim_id).values(reserve=money(amount, "amount")))
     return {"claim_id": claim_id, "amount": amount}
 
 
