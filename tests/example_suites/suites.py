@@ -14,7 +14,10 @@ from pytest_thinkingbox.declare.task import Task, task_of
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "example_suites"
-SUITES: tuple[str, ...] = ("retail",)
+SUITES: tuple[str, ...] = (
+    "auto_insurance",
+    "retail",
+)
 """A suite's name is added here when it is whole; the tests of all suites then hold for it."""
 
 
