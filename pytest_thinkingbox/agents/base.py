@@ -31,13 +31,16 @@ class ToolSpec:
 class ToolOutput:
     """What a tool call gave: `text` is for the agent; `value` is structured content or None.
 
-    `fault` says what was done to the call on purpose, "" when nothing was.
+    `fault` says what was done to the call on purpose, "" when nothing was. `said` is what the tool told the user by
+    itself; with `ends` the conversation is over.
     """
 
     text: str
     error: bool = False
     value: Any = None
     fault: str = ""
+    said: str | None = None
+    ends: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +49,8 @@ class AgentTask:
 
     `call_tool(name, arguments, call_id=None)` plays a tool and records it; tool failures come back as text with
     `error=True`, never as an exception. `database_url` is None unless the environment says `agent_database=True`;
-    `workdir` is the attempt's working directory, None without one.
+    `workdir` is the attempt's working directory, None without one. A call of one of `ending` is the last of its turn
+    and of the conversation; other calls of the same message are not played.
     Wrap what is not the agent's own time - queues, retries - in `with task.clock.paused():`.
     """
 
@@ -61,6 +65,7 @@ class AgentTask:
     clock: AgentClock
     database_url: str | None = None
     workdir: Path | None = None
+    ending: frozenset[str] = frozenset()
 
 
 class Stop(Exception):

@@ -71,6 +71,7 @@ class ModelSession:
         self._tool_names = frozenset(tool.name for tool in task.tools)
         self._turns = 0
         self._output_tokens = 0
+        self._said_by_tools: list[str] = []
         messages = task.conversation.messages
         if task.instructions and not any(message["role"] == "system" for message in messages):
             messages.insert(0, {"role": "system", "content": task.instructions})
@@ -86,8 +87,12 @@ class ModelSession:
                 said += answer.text
             elif not answer.calls:
                 return said + answer.text
-            for call in answer.calls:
+            ending = [call for call in answer.calls if call.name in self._task.ending]
+            for call in ending or answer.calls:
                 await self._play(call, legacy=answer.legacy)
+            if ending:
+                return said + answer.text
+            self._pass_on()
 
     async def _next(self) -> Answer:
         """The model's next answer, within the limits, whole, and neither filtered nor refused."""
@@ -154,6 +159,15 @@ class ModelSession:
             self._say({"role": "function", "name": call.name, "content": output.text})
         else:
             self._say({"role": "tool", "tool_call_id": call.id, "content": output.text})
+        if output.said is not None:
+            self._said_by_tools.append(output.said)
+
+    def _pass_on(self) -> None:
+        """What tools told the user themselves, once every call of the message has its answer."""
+        for text in self._said_by_tools:
+            self._task.conversation.messages.append({"role": "assistant", "content": text, "direct": True})
+            self._transcript.append({"role": "assistant", "content": text})
+        self._said_by_tools.clear()
 
     def _say(self, message: dict[str, Any]) -> None:
         self._task.conversation.messages.append(message)

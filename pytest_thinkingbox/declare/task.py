@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.declare.environment import Environment
 
 _ATTRIBUTE = "__thinkingbox_task__"
+
+Host = Callable[..., AbstractAsyncContextManager[Any]]
+"""Opens the servers of one attempt of one task, instead of those of its environment: a `tools.host.Stage`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,6 +45,7 @@ class Task:
     routes: Routes | None = None
     faults: tuple[Fault, ...] = ()
     tools: Tools | None = None
+    host: Host | None = None
 
 
 def attach(function: Callable[..., Any], task: Task) -> None:

@@ -11,6 +11,7 @@ from pytest_thinkingbox.declare import Environment, Limits, Player
 from pytest_thinkingbox.declare.effects import Routes
 from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.declare.solution import Solution
+from pytest_thinkingbox.declare.task import Host
 from pytest_thinkingbox.declare.tools import Tools
 from pytest_thinkingbox.errors import Cause
 from pytest_thinkingbox.state.model import ReceivedMail, Rules, StateDiff
@@ -63,6 +64,7 @@ class EpisodeRequest:
     faults: tuple[Fault, ...] = ()
     campaign_faults: tuple[Fault, ...] = ()
     """Those of every task; some may be for tools that this one does not have."""
+    host: Host | None = None
 
     @property
     def attempt_id(self) -> str:

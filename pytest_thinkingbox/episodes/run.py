@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,7 +27,8 @@ from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.threads import run_in_turn
 from pytest_thinkingbox.tools.containers import Containers
 from pytest_thinkingbox.tools.faults import FaultyTools, check_faults
-from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
+from pytest_thinkingbox.tools.host import Stage, Tools
+from pytest_thinkingbox.tools.session import open_toolbox
 
 CLOSE_GRACE = 5.0
 """Seconds that tools and agents get to close before the cut leaves them behind."""
@@ -103,9 +104,15 @@ async def _play(world: World, request: EpisodeRequest, episode: Episode) -> None
 async def _play_with(
     world: World, request: EpisodeRequest, episode: Episode, lease: Lease, workdir: WorkDir | None
 ) -> None:
-    async with open_sinks(request.environment, request.routes) as sinks:
+    async with (
+        open_sinks(request.environment, request.routes) as sinks,
+        _stage(request, episode, lease) as stage,
+    ):
         with _timed(episode, "converse"):
-            await _converse_then_leave(world, request, episode, lease, sinks, workdir)
+            await _converse_then_leave(world, request, episode, lease, sinks, workdir, stage)
+        if stage is not None:
+            with _timed(episode, "finish"):
+                await stage.finish()
         if world.tamper is not None:
             await asyncio.to_thread(world.tamper, request, lease, sinks, workdir)
     episode.mail = None if sinks.mail is None else tuple(sinks.mail.received)
@@ -115,6 +122,22 @@ async def _play_with(
         episode.rules = lease.rules
         if workdir is not None:
             episode.files = await run_in_turn(workdir.changes)
+
+
+@asynccontextmanager
+async def _stage(request: EpisodeRequest, episode: Episode, lease: Lease) -> AsyncIterator[Stage | None]:
+    if request.host is None:
+        yield None
+        return
+    async with AsyncExitStack() as stack:
+        with _timed(episode, "begin"):
+            stage = await stack.enter_async_context(
+                request.host(
+                    engine=lease.engine, database_url=lease.url, attempt_id=request.attempt_id,
+                    user=request.user, limits=request.limits,
+                )
+            )  # fmt: skip
+        yield stage
 
 
 # Each step in a thread is a hop there and back: what follows upon one another goes in one.
@@ -142,6 +165,7 @@ async def _converse_then_leave(
     lease: Lease,
     sinks: Sinks,
     workdir: WorkDir | None,
+    stage: Stage | None,
 ) -> None:
     """Run the conversation in a task of its own; one that will not end is left behind, and the cut disarms it."""
     conversation = episode.conversation
@@ -149,7 +173,8 @@ async def _converse_then_leave(
     spoken = asyncio.Event()
     recorder = _Recorder(conversation, spoken)
     playing = asyncio.create_task(
-        _converse(world, request, episode, lease, sinks, workdir, clock, recorder), name=request.attempt_id
+        _converse(world, request, episode, lease, sinks, workdir, stage, clock, recorder),
+        name=request.attempt_id,
     )
     overdue = asyncio.create_task(clock.overdue(CLOSE_GRACE))
     said = asyncio.create_task(spoken.wait())
@@ -208,6 +233,7 @@ async def _converse(
     lease: Lease,
     sinks: Sinks,
     workdir: WorkDir | None,
+    stage: Stage | None,
     clock: AgentClock,
     recorder: _Recorder,
 ) -> None:
@@ -215,27 +241,34 @@ async def _converse(
     environment = request.environment
     seed = derive_seed("policy", request.seed, request.task_id, request.attempt, episode.try_number)
     async with AsyncExitStack() as stack:
-        toolbox = await stack.enter_async_context(
-            open_toolbox(
-                environment,
-                engine=lease.engine,
-                database_url=lease.url,
-                attempt_id=request.attempt_id,
-                mail_host=sinks.mail.host if sinks.mail else "",
-                mail_port=sinks.mail.port if sinks.mail else 0,
-                http_url=sinks.http.url if sinks.http else "",
-                workdir=workdir.folder if workdir else None,
-                seed=seed,
-                limits=request.limits,
-                tools=request.tools,
-                containers=world.containers,
+        toolbox: Tools = (
+            stage.toolbox
+            if stage is not None
+            else await stack.enter_async_context(
+                open_toolbox(
+                    environment,
+                    engine=lease.engine,
+                    database_url=lease.url,
+                    attempt_id=request.attempt_id,
+                    mail_host=sinks.mail.host if sinks.mail else "",
+                    mail_port=sinks.mail.port if sinks.mail else 0,
+                    http_url=sinks.http.url if sinks.http else "",
+                    workdir=workdir.folder if workdir else None,
+                    seed=seed,
+                    limits=request.limits,
+                    tools=request.tools,
+                    containers=world.containers,
+                )
             )
         )
+        if stage is not None:
+            request = replace(request, prompt=stage.prompt, user=stage.user)
+            conversation.messages += [dict(one) for one in stage.history]
         recorder.tools = _faulty(request, toolbox, seed)
         task = AgentTask(
             attempt_id=request.attempt_id,
             prompt=request.prompt,
-            instructions=str(environment.instructions),
+            instructions=str(environment.instructions) if stage is None else stage.instructions,
             tools=toolbox.specs,
             limits=request.limits,
             seed=seed,
@@ -244,6 +277,7 @@ async def _converse(
             clock=clock,
             database_url=lease.url if environment.agent_database else None,
             workdir=workdir.folder if workdir else None,
+            ending=frozenset() if stage is None else stage.ending,
         )
         user = world.users(request, seed=derive_seed("user", seed))
         try:
@@ -252,7 +286,8 @@ async def _converse(
             while message is not None:
                 with clock.running():
                     conversation.response = await session.reply(message)
-                message = None if user is None else await user.reply(conversation)
+                over = recorder.ended or (stage is not None and stage.ends(conversation.response))
+                message = None if user is None or over else await user.reply(conversation)
         except Stop as stop:
             conversation.stop_reason = stop.reason
             conversation.stop_detail = stop.detail
@@ -263,7 +298,7 @@ async def _converse(
         recorder.raise_failure()
 
 
-def _faulty(request: EpisodeRequest, toolbox: Toolbox, seed: int) -> FaultyTools:
+def _faulty(request: EpisodeRequest, toolbox: Tools, seed: int) -> FaultyTools:
     faults = (*request.faults, *request.campaign_faults)
     names = [one.name for one in toolbox.specs]
     check_faults(request.faults, names, where=request.task_id)
@@ -286,6 +321,7 @@ class _Recorder:
     def __init__(self, conversation: Conversation, spoken: asyncio.Event) -> None:
         self.tools: FaultyTools | None = None
         self.spoken = spoken
+        self.ended = False  # a tool was called that ends the conversation
         self._conversation = conversation
         self._failure: Exception | None = None
         self._open: list[
@@ -339,6 +375,7 @@ class _Recorder:
                 self._failure = self._failure or error
             raise
         write_down(output)
+        self.ended = self.ended or output.ends
         return output
 
 

@@ -114,6 +114,7 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
             repr(task.routes),
             repr(task.faults),
             repr(task.tools),
+            *([] if task.host is None else [repr(task.host)]),
         ),
         environment=environment_hash(task.environment),
         seed=None if seed is None else started_from(plan, seed),

@@ -35,4 +35,5 @@ def request_of(plan: Plan, options: Options, *, campaign: str) -> EpisodeRequest
         tools=task.tools,
         faults=task.faults,
         campaign_faults=options.faults,
+        host=task.host,
     )

@@ -68,7 +68,7 @@ def connect(
         case "http":
             url = fill(server.url, values, where=label)
             headers = {name: fill(value, values, where=label) for name, value in server.headers.items()}
-            return Connection(label, lambda: _http(url, headers), scrubber=scrubber, http=True)
+            return Connection(label, lambda: http_client(url, headers), scrubber=scrubber, http=True)
         case "container":
             return Connection(
                 label,
@@ -148,7 +148,7 @@ async def _container(
     try:
         async with (
             serve(server, values, containers, label=label) as reached,
-            _http(reached.url, reached.headers) as client,
+            http_client(reached.url, reached.headers) as client,
         ):
             yield client
     except (ConfigurationError, InfrastructureDown) as error:
@@ -162,7 +162,8 @@ def _tls() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def _http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Client]:
+async def http_client(url: str, headers: Mapping[str, str]) -> AsyncIterator[Client]:
+    """A session over streamable HTTP, with a connection of its own."""
     timeout = httpx2.Timeout(30.0, read=None)  # how long a call may take is the toolbox's to say
     async with httpx2.AsyncClient(headers=dict(headers), timeout=timeout, verify=_tls()) as http:
         transport = streamable_http_client(url, http_client=http, max_sse_event_size=None)

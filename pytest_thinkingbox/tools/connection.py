@@ -24,7 +24,7 @@ class Connection:
 
     `in_process` says that tools run in this process, `http` that they are reached over HTTP. `errors` holds what
     the server's program writes to standard error; it is closed with the session. `listing` is a shorter way to its
-    tools than through the session.
+    tools than through the session. `checked` results are compared with the schemas of the server's own listing.
     """
 
     busy = False
@@ -38,12 +38,14 @@ class Connection:
         scrubber: Scrubber,
         in_process: bool = False,
         http: bool = False,
+        checked: bool = True,
         errors: LastWords | None = None,
         listing: Callable[[], Awaitable[list[Tool]]] | None = None,
     ) -> None:
         self.label = label
         self.in_process = in_process
         self.http = http
+        self.checked = checked and not in_process
         self.tools: list[Tool] = []
         self.client: Client | None = None
         self._connect = connect

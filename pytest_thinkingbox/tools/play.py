@@ -51,8 +51,8 @@ async def play(
             raise InfrastructureDown(
                 f"{connection.label} is gone; {tool.name} was not called{connection.last_words()}"
             )
-        elif connection.in_process:
-            result = await _call_in_process(connection.client, tool, arguments, seconds)
+        elif not connection.checked:
+            result = await _call_unchecked(connection.client, tool, arguments, seconds)
         else:
             result = await connection.client.call_tool(tool.name, arguments, read_timeout_seconds=seconds)
     except TimeoutError:
@@ -73,12 +73,12 @@ async def play(
     return render(result, tool.output_schema)
 
 
-async def _call_in_process(
+async def _call_unchecked(
     client: Client, tool: Tool, arguments: dict[str, Any], seconds: float
 ) -> CallToolResult | InputRequiredResult:
     """Without the client's check of the result, which compiles its schema anew for every session: 4 ms a tool.
 
-    The server object is the author's own and has checked the result already.
+    A server object in this process is the author's own and has checked the result already.
     """
     request = CallToolRequest(params=CallToolRequestParams(name=tool.name, arguments=arguments))
     return await client.session.send_request(request, _RESULT, request_read_timeout_seconds=seconds)

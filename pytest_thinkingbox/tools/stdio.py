@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -37,33 +38,47 @@ def start_slot() -> asyncio.Semaphore:
 
 @asynccontextmanager
 async def stdio_transport(
-    command: Sequence[str], *, environ: Mapping[str, str], errors: LastWords
+    command: Sequence[str], *, environ: Mapping[str, str], errors: LastWords, folder: Path | None = None
 ) -> AsyncIterator[TransportStreams]:
     """Start the program with the few variables that the SDK passes on, and `environ`; end it and its group."""
-    process = await start_program(command, environ={**get_default_environment(), **environ}, errors=errors)
+    process = await start_program(
+        command, environ={**get_default_environment(), **environ}, errors=errors, folder=folder
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    async with lines_transport(
+        process.stdout, process.stdin, end=lambda: end_program(process, patience=_PATIENCE)
+    ) as streams:
+        yield streams
+
+
+@asynccontextmanager
+async def lines_transport(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, end: Callable[[], Awaitable[None]]
+) -> AsyncIterator[TransportStreams]:
+    """One message a line, both ways. `end` ends whoever is on the other side, and is waited for."""
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_program, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_read, process, to_session)
-        tasks.start_soon(_write, process, from_session, to_session)
+        tasks.start_soon(_read, reader, to_session)
+        tasks.start_soon(_write, writer, from_session, to_session)
         try:
             yield from_program, to_program
         finally:
             with anyio.CancelScope(shield=True):
-                await end_program(process, patience=_PATIENCE)
+                await end()
             tasks.cancel_scope.cancel()
             for stream in (to_session, from_program, to_program, from_session):
                 stream.close()
 
 
 async def _read(
-    process: asyncio.subprocess.Process, to_session: MemoryObjectSendStream[SessionMessage | Exception]
+    reader: asyncio.StreamReader, to_session: MemoryObjectSendStream[SessionMessage | Exception]
 ) -> None:
     """One message a line. The end of the program's output ends the session."""
-    assert process.stdout is not None
     line: list[bytes] = []
     async with to_session:
-        while chunk := await process.stdout.read(_CHUNK):
+        while chunk := await reader.read(_CHUNK):
             head, *rest = chunk.split(b"\n")
             line.append(head)
             for one in rest:
@@ -87,16 +102,13 @@ async def _deliver(line: bytes, to_session: MemoryObjectSendStream[SessionMessag
 
 
 async def _write(
-    process: asyncio.subprocess.Process,
+    writer: asyncio.StreamWriter,
     from_session: MemoryObjectReceiveStream[SessionMessage],
     to_session: MemoryObjectSendStream[SessionMessage | Exception],
 ) -> None:
-    assert process.stdin is not None
     try:
         async for message in from_session:
-            process.stdin.write(
-                message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-            )
-            await process.stdin.drain()
+            writer.write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            await writer.drain()
     except (ConnectionError, OSError):
         to_session.close()  # a server that reads no more cannot answer: whoever waits is told

@@ -1,0 +1,125 @@
+"""Copies of a server program that has imported everything already: each attempt gets a process of its own for the price
+of a fork."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.tools.processes import LastWords, end_program
+from pytest_thinkingbox.tools.stdio import lines_transport, start_slot
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+_SCRIPT = Path(__file__).with_name("zygote.py")
+_START_SECONDS = 60.0
+_FORK_SECONDS = 20.0
+
+
+class NotForked(Exception):
+    """This program cannot be copied once it has imported its modules; it says why."""
+
+
+class Prefork:
+    """One program, `PYTHON -m MODULE ...`, that waits to be copied. Open it, or get NotForked."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, control: socket.socket, errors: LastWords
+    ) -> None:
+        self._process = process
+        self._control = control
+        self._errors = errors
+        self._one = asyncio.Lock()
+
+    @classmethod
+    async def start(cls, command: Sequence[str], *, environ: Mapping[str, str], cwd: str | None) -> Prefork:
+        """Import the program's modules. Raises NotForked for one that is no such command, or that starts threads."""
+        if len(command) < 3 or command[1] != "-m" or not hasattr(os, "fork"):
+            raise NotForked("only `PYTHON -m MODULE` can be copied")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        errors = LastWords()
+        try:
+            async with start_slot():
+                process = await asyncio.create_subprocess_exec(
+                    command[0],
+                    str(_SCRIPT),
+                    str(theirs.fileno()),
+                    *command[2:],
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=errors.fileno(),
+                    stderr=errors.fileno(),
+                    env=dict(environ),
+                    cwd=cwd,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+                theirs.close()
+                made = cls(process, ours, errors)
+                async with asyncio.timeout(_START_SECONDS):
+                    said = await made._receive()
+        except (OSError, TimeoutError, InfrastructureDown) as error:
+            theirs.close()
+            ours.close()
+            words = errors.tail()
+            errors.close()
+            raise NotForked(f"{type(error).__name__}: {error}; it said: {words}") from error
+        if not said["ready"]:
+            await made.close()
+            raise NotForked(said["why"])
+        return made
+
+    @asynccontextmanager
+    async def copy(self, errors: LastWords) -> AsyncIterator[TransportStreams]:
+        """A copy for one attempt, as the transport of a session. It is killed at the end, with all that it started."""
+        ours, theirs = socket.socketpair()
+        try:
+            pid = (await self._ask({"start": True}, files=[theirs.fileno(), errors.fileno()]))["pid"]
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=2**20)
+
+        async def end() -> None:
+            writer.close()
+            with suppress(InfrastructureDown):  # it is gone, and its copies with it
+                await self._ask({"end": pid})
+
+        async with lines_transport(reader, writer, end=end) as streams:
+            yield streams
+
+    async def close(self) -> None:
+        """End it, and every copy that is left."""
+        self._control.close()
+        await end_program(self._process, patience=1.0)
+        self._errors.close()
+
+    async def _ask(self, request: Mapping[str, Any], *, files: Sequence[int] = ()) -> dict[str, Any]:
+        async with self._one:
+            try:
+                async with asyncio.timeout(_FORK_SECONDS):
+                    socket.send_fds(self._control, [json.dumps(request).encode()], list(files))
+                    return await self._receive()
+            except (OSError, TimeoutError) as error:
+                raise InfrastructureDown(
+                    f"the server program that is copied for attempts does not answer: {error!r}; it said: "
+                    f"{self._errors.tail()}"
+                ) from error
+
+    async def _receive(self) -> dict[str, Any]:
+        data = await asyncio.get_running_loop().sock_recv(self._control, 65536)
+        if not data:
+            raise InfrastructureDown("the server program ended")
+        message: dict[str, Any] = json.loads(data)
+        return message
