@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("agents", "people.base"),
     ("people",),
     ("episodes",),
+    ("compat",),
     ("proof",),
     ("plugin",),
     ("rewards",),

@@ -59,15 +59,12 @@ class Checker:
     def context(self, attempt: Attempt) -> TestContext:
         """What the function is given of the attempt."""
         task = self._task
-        rows = {row["name"]: row for row in attempt.rows(TABLE)}
+        found = {row["name"]: row for row in attempt.rows(TABLE)}
+        rows = {name: found[name] for name in task.servers}
         return context_of(
             messages=attempt.messages,
             calls=[(one.id, one.name, one.arguments, one.result) for one in attempt.tool_calls],
-            direct={
-                tool.name: tool.direct_response
-                for tool in (*task.agent.builtin_tools, *task.scenario.tools)
-                if tool.direct_response is not None
-            },
+            direct=task.direct,
             before=len(task.history.messages),
             effects={name: json.loads(zlib.decompress(row[EFFECTS])) for name, row in rows.items()},
             init={name: json.loads(row["init"]) for name, row in rows.items()},

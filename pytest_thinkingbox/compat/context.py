@@ -125,7 +125,11 @@ def context_of(
     said = [one for one in told if isinstance(one, Text) and one.role == "assistant"]
     return TestContext(
         response=next((one.content for one in reversed(said) if one.tag == "text" and one.content), ""),
-        tool_direct_responses=[one.content for one in _told(messages[before:], direct) if _is_direct(one)],
+        tool_direct_responses=[
+            one.content
+            for one in _told(messages[before:], direct)
+            if isinstance(one, Text) and one.tag == "direct"
+        ],
         effects=dict(effects),
         init_result=dict(init),
         tool_calls=[
@@ -135,10 +139,6 @@ def context_of(
         messages=told,
         session_id=session,
     )
-
-
-def _is_direct(message: Message) -> bool:
-    return isinstance(message, Text) and message.tag == "direct"
 
 
 def _told(messages: Sequence[Mapping[str, Any]], direct: Mapping[str, str]) -> list[Message]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_thinkingbox.compat.files import (
     AgentFile,
+    AnyToolFile,
     BrokenDataset,
     ConftestFile,
     FixtureFile,
@@ -50,6 +51,16 @@ class DatasetTask:
     history: History
     tags: tuple[str, ...]
     fixtures: Mapping[str, FixtureFile]
+
+    @property
+    def tools(self) -> tuple[AnyToolFile, ...]:
+        """All that the agent is shown, as files have them."""
+        return (*self.agent.builtin_tools, *self.scenario.tools)
+
+    @property
+    def direct(self) -> dict[str, str]:
+        """What tools say to the user themselves, by tool."""
+        return {tool.name: tool.direct_response for tool in self.tools if tool.direct_response is not None}
 
     @property
     def skipped(self) -> bool:

@@ -1,4 +1,4 @@
-"""The YAML files of a dataset: agents, scenarios, servers, fixtures. What they hold is checked here and nowhere else."""
+"""The YAML files of a dataset: agents, scenarios, servers, fixtures. What they hold is checked here."""
 
 from __future__ import annotations
 
@@ -27,24 +27,26 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class ToolFile(_File):
+class AnyToolFile(_File):
+    """With `direct_response` the tool speaks to the user itself; with `is_end_turn` its call ends the conversation."""
+
+    name: str
+    direct_response: str | None = None
+    is_end_turn: bool = False
+
+
+class ToolFile(AnyToolFile):
     """A tool as a scenario shows it to the agent."""
 
-    name: str
     override_description: str | None = None
     override_arg_description: dict[str, str] | None = None
-    direct_response: str | None = None
-    is_end_turn: bool = False
 
 
-class BuiltinFile(_File):
+class BuiltinFile(AnyToolFile):
     """A tool without a server: calling it is all there is."""
 
-    name: str
     description: str = ""
     input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
-    direct_response: str | None = None
-    is_end_turn: bool = False
 
 
 class AgentFile(_File):

@@ -57,7 +57,7 @@ class DatasetHost:
         """Equal for what is the same to an agent: it is part of the hash of what an attempt depends on."""
         task = self.task
         told = (
-            self._configurations(), [tool.model_dump() for tool in (*task.agent.builtin_tools, *task.scenario.tools)],
+            self._configurations(), [tool.model_dump() for tool in task.tools],
             task.instructions, task.format_query, task.history.messages,
         )  # fmt: skip
         text = json.dumps(told, ensure_ascii=True, sort_keys=True, default=str)
@@ -259,9 +259,8 @@ class _Toolbox:
     """The tools of the servers, and those of the agent file, which have none behind them."""
 
     def __init__(self, task: DatasetTask, inner: Toolbox) -> None:
-        tools = (*task.agent.builtin_tools, *task.scenario.tools)
         self.builtin = frozenset(tool.name for tool in task.agent.builtin_tools)
-        self.ending = frozenset(tool.name for tool in tools if tool.is_end_turn)
+        self.ending = frozenset(tool.name for tool in task.tools if tool.is_end_turn)
         self.specs = (
             *(
                 ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
@@ -269,7 +268,7 @@ class _Toolbox:
             ),
             *inner.specs,
         )
-        self._direct = {tool.name: tool.direct_response for tool in tools if tool.direct_response is not None}
+        self._direct = task.direct
         self._inner = inner
         self._closed = False
 

@@ -4,6 +4,8 @@ It runs a module as `python -m MODULE` would, up to `if __name__ == "__main__":`
 each request, in a copy of itself. So the module's imports are paid once, and each copy begins where they ended.
 """
 
+from __future__ import annotations
+
 import array
 import ast
 import contextlib
@@ -16,9 +18,10 @@ import socket
 import sys
 import threading
 import traceback
+from typing import Any
 
 
-def main():
+def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     module, arguments = sys.argv[2], sys.argv[3:]
     sys.path[0] = os.getcwd()
@@ -60,9 +63,9 @@ def main():
 ZYGOTE = os.getpid()
 
 
-def load(name, arguments):
+def load(name: str, arguments: list[str]) -> tuple[str, Any, Any]:
     """Run the module up to its main part: why that cannot be done, the main part, and the module's names."""
-    spec = importlib.util.find_spec(name)
+    spec: Any = importlib.util.find_spec(name)
     if spec is None or spec.loader is None:
         return "there is no module " + name, None, None
     if spec.submodule_search_locations is not None:
@@ -75,9 +78,8 @@ def load(name, arguments):
     if not mains:
         return name + " has no `if __name__ == '__main__':`", None, None
     sys.argv = [spec.origin, *arguments]
-    main = type(sys)("__main__")
+    main: Any = type(sys)("__main__")
     main.__file__, main.__spec__, main.__package__ = spec.origin, spec, spec.parent
-    main.__builtins__ = __builtins__
     sys.modules["__main__"] = main
     head, rest = tree.body[: mains[0]], tree.body[mains[0] :]
     future = [one for one in head if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
@@ -88,7 +90,7 @@ def load(name, arguments):
     return "", compiled, main.__dict__
 
 
-def is_main(statement):
+def is_main(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.If):
         return False
     test = statement.test
@@ -99,7 +101,7 @@ def is_main(statement):
     return named and any(isinstance(one, ast.Constant) and one.value == "__main__" for one in sides)
 
 
-def become(connection, errors):
+def become(connection: int, errors: int) -> None:
     """Make this process a program of its own, with the connection as its input and output."""
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -109,13 +111,12 @@ def become(connection, errors):
     os.close(connection)
     os.close(errors)
     # Those of the start belong to files of which Python remembers what they can do.
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.__stdin__, sys.__stdout__ = sys.stdin, sys.stdout
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def end(pid):
-    """Kill what the copy is and what it started; it stays a process of ours until here, so that its number is its own."""
+def end(pid: int) -> None:
+    """Kill the copy and what it started. It stays a child of ours until here, so that its number is its own."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -124,7 +125,7 @@ def end(pid):
         os.waitpid(pid, 0)
 
 
-def receive(control):
+def receive(control: socket.socket) -> tuple[bytes, list[int]]:
     """One request, and the files that came with it."""
     fds = array.array("i")
     data, ancillary, _, _ = control.recvmsg(65536, socket.CMSG_SPACE(2 * fds.itemsize))
@@ -134,7 +135,7 @@ def receive(control):
     return data, list(fds)
 
 
-def send(control, message):
+def send(control: socket.socket, message: dict[str, Any]) -> None:
     control.sendall(json.dumps(message).encode())
 
 

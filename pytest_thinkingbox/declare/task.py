@@ -46,6 +46,8 @@ class Task:
     faults: tuple[Fault, ...] = ()
     tools: Tools | None = None
     host: Host | None = None
+    id: str = ""
+    """Where it is not the node id of its function."""
 
 
 def attach(function: Callable[..., Any], task: Task) -> None:

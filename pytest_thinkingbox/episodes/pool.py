@@ -150,6 +150,8 @@ class EpisodePool:
                 await self._world.users.aclose()
                 if self._world.judge is not None:
                     await self._world.judge.aclose()
+                if self._world.servers is not None:
+                    await self._world.servers.aclose()
 
         with asyncio.Runner() as runner:
             loop = runner.get_loop()

@@ -37,6 +37,10 @@ current_attempt: ContextVar[str | None] = ContextVar("thinkingbox_attempt", defa
 """The attempt whose episode this task or thread is playing, so that its logs are not taken for a test's."""
 
 
+class Closeable(Protocol):
+    async def aclose(self) -> None: ...
+
+
 class Tamper(Protocol):
     """What else happens to an attempt's world when the agent is done, before the cut. Called in a thread."""
 
@@ -56,6 +60,8 @@ class World:
     judge: JudgeModel | None = None
     tamper: Tamper | None = None
     containers: Containers = field(default_factory=Containers)
+    servers: Closeable | None = None
+    """What the hosts of tasks share."""
 
 
 async def run_episode(world: World, request: EpisodeRequest, *, try_number: int) -> Episode:

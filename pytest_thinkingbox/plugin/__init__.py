@@ -11,6 +11,7 @@ import pytest
 from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
 from pytest_thinkingbox.plugin.collect import Collection
 from pytest_thinkingbox.plugin.continuing import Selection
+from pytest_thinkingbox.plugin.dataset import collection_of
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
@@ -59,6 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     options = resolve(config)
     config.stash[options_key] = options
     config.pluginmanager.register(Collection(), "thinkingbox-collection")
+    dataset = collection_of(config)
+    if dataset is not None:
+        config.pluginmanager.register(dataset, "thinkingbox-dataset")
     if options.shard is not None:
         config.pluginmanager.register(Sharding(options.shard), "thinkingbox-sharding")
     if options.continued is not None:

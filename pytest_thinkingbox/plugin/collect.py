@@ -151,7 +151,7 @@ def _plan(item: pytest.Function) -> None:
     prompt = _text(item, "prompt", task.prompt, parameters)
     item.stash[plan_key] = Plan(
         task=task,
-        task_id=_task_id(item, number, requested),
+        task_id=task.id or _task_id(item, number, requested),
         attempt=number,
         requested=requested,
         parameters=parameters,

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_thinkingbox.plugin.continuing import add_options as add_continuing_options
 from pytest_thinkingbox.plugin.continuing import adopt, check_same
+from pytest_thinkingbox.plugin.dataset import add_options as add_dataset_options
 from pytest_thinkingbox.plugin.sharding import add_option as add_shard_option
 from pytest_thinkingbox.plugin.sharding import shard_of
 from pytest_thinkingbox.plugin.values import (
@@ -238,6 +239,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add_continuing_options(group)
     add_shard_option(group)
+    add_dataset_options(group)
     group.addoption("--tb-proof-plan", dest="tb_proof_plan", default=None, help=argparse.SUPPRESS)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 
@@ -104,3 +108,19 @@ def renew(item: pytest.Item) -> None:
     if isinstance(item, pytest.Function) and isinstance(item.parent, pytest.Class):
         vars(item).pop("_instance", None)  # each run gets an object of its own
         vars(item).pop("_obj", None)
+
+
+class MadeModule(pytest.Module):
+    """A module whose functions `make` makes, instead of an import of its file."""
+
+    make: Callable[[], ModuleType]
+
+    def _getobj(self) -> ModuleType:
+        if "made" not in vars(self):
+            self.made = self.make()
+        return self.made
+
+
+def explain_assertions(module: ast.Module, *, path: Path, config: pytest.Config) -> None:
+    """Rewrite the assertions of a syntax tree, in place, as pytest does with those of the modules that it imports."""
+    rewrite_asserts(module, path.read_bytes(), str(path), config)

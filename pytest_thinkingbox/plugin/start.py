@@ -37,6 +37,7 @@ from pytest_thinkingbox.plugin.stash import (
     plan_key,
     runner_key,
     tools_key,
+    servers_key,
 )
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, share
@@ -118,6 +119,7 @@ def make_runner(session: pytest.Session) -> Runner:
             audit=options.audit,
             judge=make_judge(options, agent, concurrency=concurrency),
             containers=containers,
+            servers=config.stash.get(servers_key, None),
         )
 
     stop = StopFlag(path)

@@ -9,6 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Backend
     from pytest_thinkingbox.backends.server.plan import ServerPlan
+    from pytest_thinkingbox.compat.servers import Servers
     from pytest_thinkingbox.plugin.collect import Plan
     from pytest_thinkingbox.plugin.options import Options
     from pytest_thinkingbox.plugin.runner import Run, Runner
@@ -24,3 +25,4 @@ runner_key: pytest.StashKey[Runner] = pytest.StashKey()
 server_key: pytest.StashKey[ServerPlan] = pytest.StashKey()
 tools_key: pytest.StashKey[str] = pytest.StashKey()
 """What containers of tool servers are claimed by."""
+servers_key: pytest.StashKey[Servers] = pytest.StashKey()
