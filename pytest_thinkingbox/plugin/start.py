@@ -36,8 +36,8 @@ from pytest_thinkingbox.plugin.stash import (
     options_key,
     plan_key,
     runner_key,
-    tools_key,
     servers_key,
+    tools_key,
 )
 from pytest_thinkingbox.plugin.stop import StopFlag
 from pytest_thinkingbox.plugin.xdist import WINDOW, share
