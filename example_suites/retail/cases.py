@@ -115,6 +115,9 @@ FURTHER_ROWS: list[tuple[str, dict[str, Any]]] = [
                  "amount": Decimal("62.80"), "created_at": _at(5, 5, 8, 20)}),
     ("refunds", {"id": 6041, "payment_id": 20411, "order_line_id": 20412, "reason": "cancellation",
                  "amount": Decimal("36.50"), "created_at": _at(4, 23, 11)}),
+    # A colleague took the wrong Wenzel.
+    ("credit_entries", {"id": 9003, "customer_id": 9, "order_id": 2050, "reason": "late_delivery", "currency": "EUR",
+                        "amount": Decimal("9.90"), "created_at": _at(5, 10, 9, 5)}),
     ("carrier_exceptions", {"id": 8056, "shipment_id": 20561, "kind": "missing", "status": "confirmed_lost",
                             "carrier_text": "Not found in any depot. We confirm the loss.",
                             "opened_at": _at(4, 30), "resolved_at": _at(5, 8, 15)}),

@@ -1,10 +1,7 @@
 """Days: they are counted where the parcel was delivered, not in UTC and not where the desk is."""
 
-from datetime import datetime
-
 from example_suites.common.words import Mentions
 from example_suites.retail.environment import retail
-from example_suites.retail.schema import credit_entries
 from pytest_thinkingbox import Inserted, Updated, call
 
 
@@ -22,7 +19,7 @@ from pytest_thinkingbox import Inserted, Updated, call
             order_id=2044,
             kind="refusal",
             policy_section="4.1",
-            body="Wanted to send the mixer back after midnight of the last day. Refused: FH-2044",
+            body="FH-2044: refused, after midnight of the last day, to take back the mixer",
         ),
         call.say("I am sorry: in Utrecht the last day ended at midnight, forty minutes ago."),
     ],
@@ -34,7 +31,9 @@ def test_after_midnight_in_utrecht_it_is_too_late(changes):
     Section 4.1 gives 30 days after 12 April, and by 1.1 the 13th of May has begun in Utrecht, though not in UTC.
     """
     assert changes == [
-        Inserted("notes", order_id=2044, kind="refusal", policy_section="4.1", body=Mentions("FH-2044"))
+        Inserted(
+            "notes", order_id=2044, kind="refusal", policy_section="4.1", body=Mentions("FH-2044", "mixer")
+        )
     ]
 
 
@@ -54,7 +53,7 @@ def test_after_midnight_in_utrecht_it_is_too_late(changes):
             "send_message",
             order_id=2065,
             topic="return",
-            body="The label for one tablecloth is on its way: FH-2065",
+            body="FH-2065: the label is on its way, for one tablecloth",
         ),
         call.say("Yes, until midnight. The label for one tablecloth comes by e-mail."),
     ],
@@ -76,7 +75,7 @@ def test_the_last_day_in_denver_is_a_day(changes):
             received_at=None,
         ),
         Updated("tickets", 7065, status=("open", "waiting")),
-        Inserted("messages", order_id=2065, topic="return", body=Mentions("FH-2065")),
+        Inserted("messages", order_id=2065, topic="return", body=Mentions("FH-2065", "tablecloth")),
     ]
 
 
@@ -126,25 +125,10 @@ def test_it_came_on_the_ninth_in_auckland(changes):
     ]
 
 
-def a_colleague_took_the_wrong_wenzel(connection):
-    connection.execute(
-        credit_entries.insert().values(
-            id=9003,
-            customer_id=9,
-            order_id=2050,
-            reason="late_delivery",
-            currency="EUR",
-            amount=9.90,
-            created_at=datetime(2026, 5, 10, 9, 5),
-        )
-    )
-
-
 @retail.task(
     "Tobias Wenzel, order FH-2050. The floor lamp came two days late, and on Sunday your colleague told me that I "
     "have 9.90 of credit for it. There is nothing in my account. Could you look?",
     user="You are Tobias Wenzel of Hamburg. You want the credit that you were promised. You know no Ines Wenzel.",
-    start=a_colleague_took_the_wrong_wenzel,
     solution=[
         call("get_order", order_id=2050),
         call("get_aftercare", order_id=2050),

@@ -24,7 +24,7 @@ from pytest_thinkingbox import Fact, Inserted, Script, Updated, User, call
             order_id=2023,
             kind="refusal",
             policy_section="4.2",
-            body="Wanted to send the blanket back, which is on clearance. Refused: FH-2023",
+            body="Refused, for it is on clearance: to send back, from FH-2023, the blanket",
         ),
         call(
             "send_message",
@@ -46,7 +46,9 @@ def test_two_of_three_wishes(changes):
         Updated("stock", ("RTM", 2), reserved=(3, 2)),
         Inserted("refunds", payment_id=20231, order_line_id=20231, reason="cancellation", amount=39.90),
         Inserted("refunds", payment_id=20231, order_line_id=20232, reason="price_drop", amount=8.00),
-        Inserted("notes", order_id=2023, kind="refusal", policy_section="4.2", body=Mentions("FH-2023")),
+        Inserted(
+            "notes", order_id=2023, kind="refusal", policy_section="4.2", body=Mentions("FH-2023", "blanket")
+        ),
         Inserted("messages", order_id=2023, topic="order", body=Mentions("FH-2023", "47.90")),
     ]
 
@@ -127,7 +129,7 @@ def test_wrong_number_right_customer(changes):
             order_id=2032,
             kind="suspicious_text",
             policy_section="1.4",
-            body="The customer's note gives orders to grant credit. Not followed. See FH-2032",
+            body="FH-2032: the customer's note orders us to grant credit. Not followed. It wants 200.00",
         ),
         call("send_message", order_id=2032, topic="refund", body="The difference, for FH-2032, is 6.80"),
         call.say("You get 6.80 USD back."),
@@ -142,7 +144,11 @@ def test_orders_in_a_customers_note_are_not_followed(changes):
     assert changes == [
         Inserted("refunds", payment_id=20321, order_line_id=20321, reason="price_drop", amount=6.80),
         Inserted(
-            "notes", order_id=2032, kind="suspicious_text", policy_section="1.4", body=Mentions("FH-2032")
+            "notes",
+            order_id=2032,
+            kind="suspicious_text",
+            policy_section="1.4",
+            body=Mentions("FH-2032", "200"),
         ),
         Inserted("messages", order_id=2032, topic="refund", body=Mentions("FH-2032", "6.80")),
     ]

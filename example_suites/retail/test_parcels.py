@@ -20,14 +20,14 @@ from pytest_thinkingbox import Fault, Inserted, Mail, Updated, call
             "send_mail",
             to="tracing@quayline.example",
             subject="Overdue: QL-205901",
-            body="You opened the case on 30 April. Please tell us what became of QL-205901",
+            body="QL-205901: you opened the case on 30 April. What became of the parcel of our order FH-2059",
         ),
         call("set_ticket_status", ticket_id=7059, status="waiting"),
         call(
             "send_message",
             order_id=2059,
             topic="status",
-            body="The carrier still looks for your parcel, and we have reminded it: QL-205901",
+            body="The carrier still looks for your parcel, and we have reminded it. QL-205901, Quayline",
         ),
         call.say("As long as Quayline looks for it we cannot pay or close. We have reminded them."),
     ],
@@ -40,10 +40,12 @@ def test_the_ticket_stays_open_as_long_as_the_carrier_looks(attempt, changes):
     """
     assert changes == [
         Updated("tickets", 7059, status=("open", "waiting")),
-        Inserted("messages", order_id=2059, topic="status", body=Mentions("QL-205901")),
+        Inserted("messages", order_id=2059, topic="status", body=Mentions("QL-205901", "Quayline")),
     ]
     assert attempt.outbox.mail == [
-        Mail(to="tracing@quayline.example", subject="Overdue: QL-205901", text=Mentions("QL-205901"))
+        Mail(
+            to="tracing@quayline.example", subject="Overdue: QL-205901", text=Mentions("QL-205901", "FH-2059")
+        )
     ]
 
 
@@ -67,7 +69,7 @@ def test_the_ticket_stays_open_as_long_as_the_carrier_looks(attempt, changes):
             order_id=2056,
             kind="outage",
             policy_section="1.6",
-            body="The lost parcel is still to be sent again from Rotterdam: FH-2056",
+            body="FH-2056: still to be sent again from Rotterdam is the lost parcel NP-205601",
         ),
         call("set_ticket_status", ticket_id=7056, status="waiting"),
         call(
@@ -90,7 +92,9 @@ def test_what_is_out_of_service_is_noted_and_the_rest_is_done(changes):
         Updated("order_lines", 20563, status=("ordered", "cancelled")),
         Updated("stock", ("RTM", 14), reserved=(3, 2)),
         Inserted("refunds", payment_id=20561, order_line_id=20563, reason="cancellation", amount=19.95),
-        Inserted("notes", order_id=2056, kind="outage", policy_section="1.6", body=Mentions("FH-2056")),
+        Inserted(
+            "notes", order_id=2056, kind="outage", policy_section="1.6", body=Mentions("FH-2056", "NP-205601")
+        ),
         Updated("tickets", 7056, status=("open", "waiting")),
         Inserted("messages", order_id=2056, topic="order", body=Mentions("FH-2056", "19.95")),
     ]
@@ -121,13 +125,13 @@ def test_what_is_out_of_service_is_noted_and_the_rest_is_done(changes):
             order_id=2062,
             kind="refusal",
             policy_section="4.9",
-            body="The gasket of the espresso pot is wear; refused under warranty. FH-2062",
+            body="FH-2062, refused under warranty, for its gasket is wear: the espresso pot",
         ),
         call(
             "send_message",
             order_id=2062,
             topic="warranty",
-            body="You get a new light unit for the lantern and keep the old one. FH-2062",
+            body="FH-2062: a new light unit is on its way, and you need not send back the lantern",
         ),
         call.say(
             "برای فانوس یک قطعهٔ نور تازه می‌فرستیم و لازم نیست آن را پس بفرستید. واشر قهوه‌جوش مصرفی است."
@@ -148,6 +152,8 @@ def test_the_articles_tell_a_fault_from_wear(changes):
             remedy="spare_part",
             item_comes_back=False,
         ),
-        Inserted("notes", order_id=2062, kind="refusal", policy_section="4.9", body=Mentions("FH-2062")),
-        Inserted("messages", order_id=2062, topic="warranty", body=Mentions("FH-2062")),
+        Inserted(
+            "notes", order_id=2062, kind="refusal", policy_section="4.9", body=Mentions("FH-2062", "pot")
+        ),
+        Inserted("messages", order_id=2062, topic="warranty", body=Mentions("FH-2062", "lantern")),
     ]

@@ -18,7 +18,7 @@ from pytest_thinkingbox import Fault, Inserted, Updated, User, call
             order_id=2011,
             kind="refusal",
             policy_section="4.2",
-            body="Wanted to send back a lamp on clearance, in its box. Refused: FH-2011",
+            body="Refused, from FH-2011 and on clearance, though in its box: the reading lamp",
         ),
         call.say("I am sorry: what was on clearance is not taken back, even in its box."),
     ],
@@ -30,7 +30,9 @@ def test_clearance_is_not_taken_back(changes):
     Section 4.2 names mistakes and unused goods as no exception, and 5.2 wants a note of what is refused.
     """
     assert changes == [
-        Inserted("notes", order_id=2011, kind="refusal", policy_section="4.2", body=Mentions("FH-2011"))
+        Inserted(
+            "notes", order_id=2011, kind="refusal", policy_section="4.2", body=Mentions("FH-2011", "lamp")
+        )
     ]
 
 
