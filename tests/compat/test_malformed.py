@@ -52,7 +52,9 @@ WRONG = {
     "a fixture without a type": (
         CONFTEST, "type: depot_fixtures.cards", "kind: x", "fixtures.cards.type is missing",
     ),
-    "a conftest that is a list": (CONFTEST, WHOLE, "- a", "conftest.yaml: must be a mapping of keys to values, not a list"),
+    "a conftest that is a list": (
+        CONFTEST, WHOLE, "- a", "conftest.yaml: must be a mapping of keys to values, not a list",
+    ),
     "a solution without a tool": (TASKS, "{tool: who, parameters: {}}", "{}", "must have a tool and its parameters"),
 }  # fmt: skip
 
