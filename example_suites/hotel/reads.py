@@ -19,10 +19,12 @@ from example_suites.hotel.schema import (
     booking_nights,
     bookings,
     case_notes,
+    cases,
     companies,
     guests,
     history,
     hotel_periods,
+    hotel_tickets,
     messages,
     payments,
     rate_plans,
@@ -89,12 +91,6 @@ def get_guest(desk: Desk, guest_id: Id) -> dict[str, Any]:
     return plain(desk.guest(guest_id))
 
 
-def find_guests(desk: Desk, name: Line) -> dict[str, Any]:
-    """Guests whose name contains these words. At most 20."""
-    found = select(guests).where(guests.c.name.icontains(name, autoescape=True)).order_by(guests.c.id)
-    return {"guests": [plain(row) for row in desk.db.execute(found.limit(20))]}
-
-
 def get_company(desk: Desk, company_id: Id) -> dict[str, Any]:
     """A company with its own approval limit (null: none of its own), its managers and its travel desk."""
     company = desk.one(companies, company_id, "company")
@@ -157,35 +153,16 @@ def quote_change(
     }
 
 
-def list_payments(desk: Desk, booking_id: Id) -> dict[str, Any]:
-    """What was paid for a booking."""
+def get_paperwork(desk: Desk, booking_id: Id) -> dict[str, Any]:
+    """Payments of a booking, refunds with their lines, approvals, messages, case notes, cases with hotel tickets."""
     desk.booking(booking_id)
-    return {"payments": _of_booking(desk, payments, booking_id)}
-
-
-def list_refunds(desk: Desk, booking_id: Id) -> dict[str, Any]:
-    """Refunds of a booking with their lines: drafts, confirmed and void ones, and what was paid out."""
-    desk.booking(booking_id)
-    answer = _of_booking(desk, refunds, booking_id)
-    for refund in answer:
-        lines = select(refund_lines).where(refund_lines.c.refund_id == refund["id"])
-        refund["lines"] = [plain(row) for row in desk.db.execute(lines.order_by(refund_lines.c.id))]
-    return {"refunds": answer}
-
-
-def list_approvals(desk: Desk, booking_id: Id) -> dict[str, Any]:
-    """Approvals that were requested for a booking, with status, approver and times."""
-    desk.booking(booking_id)
-    return {"approvals": _of_booking(desk, approvals, booking_id)}
-
-
-def list_correspondence(desk: Desk, booking_id: Id) -> dict[str, Any]:
-    """Messages that were sent about a booking, and its case notes."""
-    desk.booking(booking_id)
-    return {
-        "messages": _of_booking(desk, messages, booking_id),
-        "case_notes": _of_booking(desk, case_notes, booking_id),
-    }
+    tables = (payments, refunds, approvals, messages, case_notes, cases)
+    answer = {table.name: _of_booking(desk, table, booking_id) for table in tables}
+    for refund in answer["refunds"]:
+        refund["lines"] = _parts(desk, refund_lines, refund_lines.c.refund_id == refund["id"])
+    for case in answer["cases"]:
+        case["hotel_tickets"] = _parts(desk, hotel_tickets, hotel_tickets.c.case_id == case["id"])
+    return answer
 
 
 def search_knowledge(desk: Desk, words: Line) -> dict[str, Any]:
@@ -220,6 +197,10 @@ def _of_booking(
     return [plain(row) for row in desk.db.execute(found.order_by(table.c.id if order is None else order))]
 
 
+def _parts(desk: Desk, table: Table, condition: ColumnElement[bool]) -> list[dict[str, Any]]:
+    return [plain(row) for row in desk.db.execute(select(table).where(condition).order_by(table.c.id))]
+
+
 def _part(row: Any, *names: str) -> dict[str, Any]:
     return plain({name: row._mapping[name] for name in names})
 
@@ -229,14 +210,10 @@ READS = (
     search_bookings,
     get_booking,
     get_guest,
-    find_guests,
     get_company,
     get_hotel,
     list_rooms,
     quote_change,
-    list_payments,
-    list_refunds,
-    list_approvals,
-    list_correspondence,
+    get_paperwork,
     search_knowledge,
 )

@@ -37,6 +37,9 @@ RefundReason = Literal["downgrade", "cancellation", "early_departure", "hotel_cl
 RefundStatus = Literal["draft", "confirmed", "void"]
 LineKind = Literal["night", "fee"]
 Topic = Literal["booking", "refund", "status"]
+CaseStatus = Literal["open", "waiting", "closed"]
+TicketKind = Literal["lost_property", "billing", "maintenance"]
+TicketStatus = Literal["open", "resolved"]
 NoteKind = Literal["refusal", "correction", "suspicious_text"]
 PeriodKind = Literal["event", "closure"]
 Role = Literal["employee", "manager", "travel_desk"]
@@ -248,6 +251,32 @@ case_notes = Table(
     Column("body", Text, nullable=False),
     created_at(),
     one_of("kind", NoteKind),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _booking(),
+    Column("subject", String(80), nullable=False),
+    Column("status", String(8), nullable=False),
+    Column("check_on", Date, comment="when the desk looks again at a case that waits"),
+    created_at(),
+    one_of("status", CaseStatus),
+    CheckConstraint("(status = 'waiting') = (check_on IS NOT NULL)", name="check_on"),
+)
+
+hotel_tickets = Table(
+    "hotel_tickets",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("case_id", ForeignKey("cases.id"), nullable=False, index=True),
+    Column("kind", String(14), nullable=False),
+    Column("status", String(8), nullable=False),
+    Column("report", Text, nullable=False, comment="written by the hotel"),
+    created_at(),
+    one_of("kind", TicketKind),
+    one_of("status", TicketStatus),
 )
 
 history = Table(

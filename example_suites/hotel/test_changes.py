@@ -42,7 +42,7 @@ def change_right_away(stay):
         call("get_booking", booking_id=booking),
         call("get_company", company_id=stay["company"]),
         call("quote_change", booking_id=booking, room_class=room_class),
-        call("list_payments", booking_id=booking),
+        call("get_paperwork", booking_id=booking),
         call("change_booking", booking_id=booking, room_class=room_class),
         call(
             "send_message",

@@ -11,8 +11,7 @@ def cancel_late():
     yield call("get_booking", booking_id=1072)
     yield call("get_clock")
     yield call("get_hotel", hotel_id=5)
-    yield call("list_payments", booking_id=1072)
-    yield call("list_refunds", booking_id=1072)
+    yield call("get_paperwork", booking_id=1072)
     yield call("cancel_booking", booking_id=1072, reason="guest_request")
     refund = yield call("create_refund", booking_id=1072, payment_id=5072, reason="cancellation")
     line = {"refund_id": refund["id"], "kind": "night", "net": 240.00, "vat": 21.60}

@@ -9,14 +9,13 @@ def cancel_and_look_at_the_refund():
     yield call("get_booking", booking_id=1098)
     yield call("get_clock")
     yield call("get_hotel", hotel_id=3)
-    yield call("list_payments", booking_id=1098)
-    yield call("list_refunds", booking_id=1098)
+    yield call("get_paperwork", booking_id=1098)
     cancelled = yield call("cancel_booking", booking_id=1098, reason="guest_request")
     refund = yield call("create_refund", booking_id=1098, payment_id=5098, reason="cancellation")
     for night in cancelled["released_nights"]:
         yield call("add_refund_line", refund_id=refund["id"], kind="night", **night)
     yield call.failing("confirm_refund", refund_id=refund["id"])
-    yield call("list_refunds", booking_id=1098)
+    yield call("get_paperwork", booking_id=1098)
     body = "Cancelled in time; 266.10 EUR go back for HB-1098"
     yield call("send_message", guest_id=24, booking_id=1098, topic="booking", body=body)
     yield call.say("Cancelled; 266.10 EUR go back.")
@@ -68,11 +67,11 @@ def test_a_refund_whose_answer_is_lost_is_paid_once(changes):
     solution=[
         call("get_booking", booking_id=1040),
         call("get_company", company_id=8),
-        call("list_approvals", booking_id=1040),
+        call("get_paperwork", booking_id=1040),
         call.failing(
             "request_approval", booking_id=1040, kind="cancellation", amount=1008.00, approver_id=81
         ),
-        call("list_approvals", booking_id=1040),
+        call("get_paperwork", booking_id=1040),
         call(
             "send_mail",
             to="jana.dvorak@railserv.example",
@@ -87,7 +86,7 @@ def test_a_refund_whose_answer_is_lost_is_paid_once(changes):
 def test_a_request_whose_answer_is_lost_is_made_once(attempt, changes):
     """There is one request that waits, and its approver has one mail; the booking stays as it was.
 
-    Section 2.4 wants one request. The connection breaks after it was written: `list_approvals` shows it (1.6).
+    Section 2.4 wants one request. The connection breaks after it was written: `get_paperwork` shows it (1.6).
     """
     assert changes == [
         Inserted(

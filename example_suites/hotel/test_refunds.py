@@ -42,8 +42,7 @@ def test_saver_rate_is_not_refunded(changes):
 def leave_early():
     yield call("get_booking", booking_id=1061)
     yield call("get_hotel", hotel_id=4)
-    yield call("list_payments", booking_id=1061)
-    yield call("list_refunds", booking_id=1061)
+    yield call("get_paperwork", booking_id=1061)
     yield call("change_booking", booking_id=1061, check_out="2026-03-18")
     refund = yield call("create_refund", booking_id=1061, payment_id=5061, reason="early_departure")
     line = {"refund_id": refund["id"], "kind": "night"}
@@ -101,8 +100,7 @@ def test_leaving_early_refunds_half_to_the_cent(changes):
 def cancel_for_the_closure():
     yield call("get_booking", booking_id=1066)
     yield call("get_hotel", hotel_id=6)
-    yield call("list_payments", booking_id=1066)
-    yield call("list_refunds", booking_id=1066)
+    yield call("get_paperwork", booking_id=1066)
     cancelled = yield call("cancel_booking", booking_id=1066, reason="hotel_closure")
     refund = yield call("create_refund", booking_id=1066, payment_id=5066, reason="hotel_closure")
     for night in cancelled["released_nights"]:
@@ -186,8 +184,7 @@ def a_colleague_took_the_vat_of_berlin(connection):
 
 def replace_the_draft():
     yield call("get_booking", booking_id=1069)
-    yield call("list_payments", booking_id=1069)
-    yield call("list_refunds", booking_id=1069)
+    yield call("get_paperwork", booking_id=1069)
     yield call("void_refund", refund_id=8069)
     refund = yield call("create_refund", booking_id=1069, payment_id=5069, reason="cancellation")
     line = {"refund_id": refund["id"], "kind": "night", "net": 147.25, "vat": 29.45}
@@ -257,7 +254,7 @@ def test_a_wrong_draft_is_replaced(changes):
     ),
     solution=[
         call("get_booking", booking_id=1091),
-        call("list_refunds", booking_id=1091),
+        call("get_paperwork", booking_id=1091),
         call(
             "send_message",
             guest_id=63,

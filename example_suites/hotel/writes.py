@@ -15,6 +15,7 @@ from example_suites.hotel.reads import policy_sections
 from example_suites.hotel.schema import (
     ApprovalKind,
     CancelReason,
+    CaseStatus,
     Decision,
     LineKind,
     NoteKind,
@@ -24,6 +25,7 @@ from example_suites.hotel.schema import (
     approvals,
     booking_nights,
     case_notes,
+    cases,
     guests,
     messages,
     payments,
@@ -249,6 +251,16 @@ def add_case_note(
     return {"id": number}
 
 
+def set_case(desk: Desk, case_id: Id, status: CaseStatus, check_on: date | None = None) -> dict[str, Any]:
+    """Set a case to open, waiting or closed. A case that waits has a day on which the desk looks at it again."""
+    case = desk.one(cases, case_id, "case")
+    if (status == "waiting") != (check_on is not None):
+        raise Refused("A waiting case needs check_on, and only a waiting one has it.")
+    desk.db.execute(cases.update().where(cases.c.id == case_id).values(status=status, check_on=check_on))
+    desk.record("case_changed", booking_id=case.booking_id, details={"case_id": case_id, "status": status})
+    return {"id": case_id, "was": case.status, "status": status}
+
+
 def _total_of(desk: Desk, refund_id: int) -> Decimal:
     total = desk.db.scalar(
         select(func.sum(refund_lines.c.net) + func.sum(refund_lines.c.vat)).where(
@@ -273,4 +285,5 @@ WRITES = (
     send_message,
     send_mail,
     add_case_note,
+    set_case,
 )

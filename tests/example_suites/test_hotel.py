@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -111,7 +110,7 @@ def test_two_seeds_hold_the_same(template: Path, tmp_path: Path) -> None:
 def test_every_table_has_rows() -> None:
     content = rows()
     assert [name for name, table in content.items() if not table] == []
-    assert len(content) == 17
+    assert len(content) == 19
     assert 300 <= sum(map(len, content.values())) <= 999
 
 
@@ -165,16 +164,22 @@ def test_the_policy_names_only_what_exists() -> None:
     known = {function.__name__ for function in (*READS, *WRITES)}
     for literal in vars(schema).values():
         known.update(value for value in get_args(literal) if isinstance(value, str))
-    mail_subjects = {"Approval needed: ", "Approval needed: HB-2042", "Reminder: ", "No-show taken back: "}
+    mail_subjects = {
+        "Approval needed: ",
+        "Approval needed: HB-2042",
+        "Reminder: ",
+        "No-show taken back: ",
+        "KB-99",
+    }
     named = set(re.findall(r"`([^`]+)`", POLICY.read_text(encoding="utf-8").replace("\n", " ")))
     assert named - known - mail_subjects == set()
 
 
 def test_the_policy_refers_only_to_sections_that_exist() -> None:
     sections = policy_sections()
-    assert len(sections) == 31
+    assert len(sections) == 36
     text = " ".join(sections.values())
-    assert set(re.findall(r"\b([1-5]\.\d)\b(?!\d)", text)) <= set(sections)
+    assert set(re.findall(r"\b([1-6]\.\d)\b(?!\d)", text)) <= set(sections)
 
 
 def test_the_environment_has_the_policy_as_instructions() -> None:
@@ -199,7 +204,7 @@ def _tools(engine: Engine) -> list[Tool]:
 def test_every_tool_is_described_and_hides_the_desk(engine: Engine) -> None:
     tools = _tools(engine)
     assert [tool.name for tool in tools] == [function.__name__ for function in (*READS, *WRITES)]
-    assert len(tools) == 28
+    assert len(tools) == 25
     for tool in tools:
         assert tool.description
         assert "desk" not in tool.input_schema["properties"]
@@ -218,26 +223,24 @@ def test_reading_tools_change_nothing_but_the_log(engine: Engine, database: Path
         ("search_bookings", {"guest_name": "vogel", "hotel_id": 3, "check_in_from": "2026-03-20"}),
         ("get_booking", {"booking_id": 1042}),
         ("get_guest", {"guest_id": 13}),
-        ("find_guests", {"name": "Vogel"}),
         ("get_company", {"company_id": 3}),
         ("get_hotel", {"hotel_id": 6}),
         ("list_rooms", {"hotel_id": 1, "check_in": "2026-04-06", "check_out": "2026-04-11"}),
         ("quote_change", {"booking_id": 1042, "room_class": "standard"}),
-        ("list_payments", {"booking_id": 1042}),
-        ("list_refunds", {"booking_id": 1091}),
-        ("list_approvals", {"booking_id": 1042}),
-        ("list_correspondence", {"booking_id": 1042}),
+        ("get_paperwork", {"booking_id": 1091}),
+        ("get_paperwork", {"booking_id": 1010}),
         ("search_knowledge", {"words": "When is a no-show taken back?"}),
     ]
-    assert [name for name, _ in calls] == [function.__name__ for function in READS]
+    assert {name for name, _ in calls} == {function.__name__ for function in READS}
     answers = [_value(result) for result in _play(engine, *calls)]
     assert [one["reference"] for one in answers[1]["bookings"]] == ["HB-1088", "HB-1098"]
     assert answers[2]["total"] == 1450.0
     assert answers[2]["guest"]["manager_id"] == 11
-    assert answers[5]["approval_limit"] == 2500.0
-    assert answers[8]["difference"] == -406.0
-    assert [line["vat"] for line in answers[10]["refunds"][0]["lines"]] == [9.0, 9.0]
-    assert answers[13]["articles"][0]["title"] == "A guest who arrives at night"
+    assert answers[4]["approval_limit"] == 2500.0
+    assert answers[7]["difference"] == -406.0
+    assert [line["vat"] for line in answers[8]["refunds"][0]["lines"]] == [9.0, 9.0]
+    assert [one["hotel_tickets"][0]["status"] for one in answers[9]["cases"]] == ["open"]
+    assert answers[10]["articles"][0]["title"] == "A guest who arrives at night"
     assert [line for line in _content(database) if "audit_log" not in line] == before
     assert _count(engine, schema.audit_log) == logged + len(calls)
 
@@ -258,6 +261,7 @@ def test_reading_tools_change_nothing_but_the_log(engine: Engine, database: Path
         ("create_refund", {"booking_id": 1042, "payment_id": 5058, "reason": "downgrade"}, "belongs to"),
         ("add_refund_line", {"refund_id": 1, "kind": "fee", "net": 1, "vat": 0}, "There is no refund 1"),
         ("void_refund", {"refund_id": 8091}, "was paid out"),
+        ("set_case", {"case_id": 304, "status": "waiting"}, "A waiting case needs check_on"),
         ("send_mail", {"to": "nobody", "subject": "Hello", "body": "Hello"}, "not one e-mail address"),
         ("send_mail", {"to": "a@b.example", "subject": "a\nb", "body": "Hello"}, "cannot be sent"),
         (
@@ -314,18 +318,6 @@ def test_words_are_found_whatever_their_case_and_commas() -> None:
 
 
 # ---------------------------------------- as a whole
-
-
-def test_the_suite_has_eighteen_tasks_and_imports_no_mcp() -> None:
-    """Collecting is what every editor does all the time."""
-    code = (
-        "import sys, pytest; status = pytest.main(['--co', '-q', '-p', 'no:cacheprovider', 'example_suites/hotel']);"
-        "print('mcp' in sys.modules, int(status))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    assert len([line for line in lines if "::" in line]) == 18, done.stdout + done.stderr
-    assert lines[-1] == "False 0"
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def ask_the_manager(messages: list[ModelMessage], info: AgentInfo) -> ModelRespo
     """Two calls at once, then calls that need what those gave."""
     results = _results(messages)
     if "get_booking" not in results:
-        return _calls(get_booking={"booking_id": 1042}, list_approvals={"booking_id": 1042})
+        return _calls(get_booking={"booking_id": 1042}, get_paperwork={"booking_id": 1042})
     booking = _read(results["get_booking"])
     if "get_guest" not in results:
         return _calls(get_guest={"guest_id": booking["guest"]["manager_id"]})
