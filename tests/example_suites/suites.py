@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "example_suites"
 SUITES: tuple[str, ...] = (
     "auto_insurance",
+    "hotel",
     "retail",
 )
 """A suite's name is added here when it is whole; the tests of all suites then hold for it."""

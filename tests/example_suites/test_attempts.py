@@ -10,7 +10,7 @@ import pytest
 
 from tests.example_suites.suites import ROOT, SUITES, tasks_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("suite", sorted({"hotel", *SUITES}))]
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("suite", SUITES)]
 
 
 def twenty_attempts(suite: str, agent: str, folder: Path) -> subprocess.CompletedProcess[str]:
