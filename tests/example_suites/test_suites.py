@@ -149,7 +149,7 @@ def test_every_tool_is_described_hides_the_desk_and_says_whether_it_only_reads(s
     assert {one.name: one.annotations and one.annotations.read_only_hint for one in tools} == {
         one.__name__: one in reads for one in (*reads, *writes)
     }
-    assert 12 <= len(tools) <= 29
+    assert 12 <= len(tools) <= 25
     for tool in tools:
         assert tool.description
         assert "desk" not in tool.input_schema["properties"]
