@@ -141,6 +141,11 @@ def context_of(
     )
 
 
+def messages_of(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Chat-completions messages in this form."""
+    return _told(messages, {})
+
+
 def _told(messages: Sequence[Mapping[str, Any]], direct: Mapping[str, str]) -> list[Message]:
     told: list[Message] = []
     names: dict[str, str] = {}
