@@ -20,7 +20,7 @@ def report_on_the_policy_that_ran_out():
         driver_id=70861,
         kind="collision",
         occurred_at="2026-05-01T01:30:00-04:00",
-        description="Ran into a fallen tree at night. It was near Syracuse",
+        description="Hit a concrete bollard at a rest stop. It was near Syracuse",
     )
     yield call("set_reserve", claim_id=claim["id"], amount=4500.00)
     yield call("assign_claim", claim_id=claim["id"], staff_id=13)
@@ -30,11 +30,11 @@ def report_on_the_policy_that_ran_out():
 
 
 @auto_insurance.task(
-    "Dominic Yazzie here. I want to report an accident. I was on a trip to New York with my car and ran into a "
-    "fallen tree near Syracuse. That was on 1 May, half past one at night over there, I was driving. The front is "
-    "damaged.",
+    "Dominic Yazzie here. I want to report an accident. I was on a trip to New York with my car and hit a concrete "
+    "bollard at a rest stop near Syracuse. That was on 1 May, half past one at night over there, I was driving. The"
+    " front is damaged.",
     user="You are Dominic Yazzie. You live in Denver, where the car is kept too. The accident was on 1 May at 01:30"
-    " New York time, on Route 11 near Syracuse; you drove your own car, DKF 2086. You do not know which policy"
+    " New York time, at a rest stop near Syracuse; you drove your own car, DKF 2086. You do not know which policy"
     " it falls under.",
     solution=report_on_the_policy_that_ran_out,
     tags=["dates", "claims", "hard"],

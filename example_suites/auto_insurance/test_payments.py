@@ -39,8 +39,8 @@ from pytest_thinkingbox import Fact, Fault, Inserted, Mail, Same, Updated, User,
 def test_a_large_payment_waits_for_the_handler(attempt, changes):
     """One request and one mail to the handler are all there is; no payment is prepared.
 
-    Section 4.5 wants an approval above 2,500.00: 4,980.00 less three quarters of 500.00 (4.2) are 4,605.00, and that is
-    within the limit of the handler (4.6).
+    Section 4.5 wants an approval above 2,500.00: 4,980.00 less three quarters of 500.00 (4.2) are 4,605.00, and
+    that is within the limit of the handler (4.6).
     """
     assert changes == [
         Inserted("approvals", claim_id=3045, amount=4605, approver_id=11, status="pending", decided_by=None)

@@ -85,9 +85,24 @@ def change_coverage(
             coverages.c.last_day >= effective_on,
         )
     ).first()
-    if action == "add":
-        if running is not None:
-            raise Refused(f"Policy {policy_id} has {kind} already, coverage {running.id}.")
+    if action == "add" and running is not None:
+        raise Refused(f"Policy {policy_id} has {kind} already, coverage {running.id}.")
+    if action == "remove" and (running is None or running.first_day >= effective_on):
+        raise Refused(f"Policy {policy_id} has no {kind} that runs before {effective_on}.")
+    number = desk.endorse(
+        policy,
+        "remove_coverage" if running else "add_coverage",
+        effective_on=effective_on,
+        premium_change=_change(premium_change),
+        details={"coverage": kind},
+    )
+    if running:
+        desk.db.execute(
+            coverages.update()
+            .where(coverages.c.id == running.id)
+            .values(last_day=effective_on - timedelta(days=1))
+        )
+    else:
         limit, deductible = STANDARD_TERMS[kind]
         desk.insert(
             coverages,
@@ -98,21 +113,6 @@ def change_coverage(
             first_day=effective_on,
             last_day=policy.last_day,
         )
-    else:
-        if running is None or running.first_day >= effective_on:
-            raise Refused(f"Policy {policy_id} has no {kind} that runs before {effective_on}.")
-        desk.db.execute(
-            coverages.update()
-            .where(coverages.c.id == running.id)
-            .values(last_day=effective_on - timedelta(days=1))
-        )
-    number = desk.endorse(
-        policy,
-        "add_coverage" if action == "add" else "remove_coverage",
-        effective_on=effective_on,
-        premium_change=_change(premium_change),
-        details={"coverage": kind},
-    )
     return {"endorsement_id": number}
 
 
