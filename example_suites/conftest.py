@@ -1,0 +1,3 @@
+"""`pytest example_suites` evaluates. The training pool runs where it is named: `pytest example_suites/training`."""
+
+collect_ignore = ["training"]

@@ -1,0 +1,1 @@
+"""The counter of Fernhill Library: lendings, waiting lists, charges."""
