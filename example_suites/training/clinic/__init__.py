@@ -1,0 +1,1 @@
+"""The front desk of Larkmead Surgery: visits, referrals, calls back."""
