@@ -1,0 +1,1 @@
+"""Tidewell Parcels: the desk of a parcel depot."""

@@ -1,0 +1,1 @@
+"""Spokewright Cycles: parts, work and prices of a bicycle workshop."""
