@@ -8,8 +8,10 @@ from pytest_thinkingbox import Inserted, Script, Updated, call
 
 
 def report_loss(case):
-    return f"{case.recipient} says that {case.tracking} never came and wants it to be paid for. "
+    return (
+        f"{case.recipient} says that {case.tracking} never came and wants it to be paid for. "
         f"The ticket is {case.ticket}."
+    )
 
 
 def insist(case):

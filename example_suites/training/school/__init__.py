@@ -1,0 +1,1 @@
+"""The office of Ashgrove School: absences, trips, who fetches whom."""
