@@ -15,7 +15,8 @@ from example_suites.training.clinic.schema import (
     surgery_slots,
     surgery_visits,
 )
-from example_suites.training.common import Rows, person, template
+from example_suites.training.parts.rows import Rows, person
+from example_suites.training.parts.templates import template
 
 TODAY = date(2026, 6, 10)
 ROWS = Rows(metadata)

@@ -6,7 +6,8 @@ from typing import Literal
 
 from sqlalchemy import CheckConstraint, Column, Date, ForeignKey, Integer, MetaData, String, Table, Text
 
-from example_suites.training.common import key, one_of
+from example_suites.common.columns import NAMES, one_of
+from example_suites.training.parts.rows import key
 
 PractitionerRole = Literal["doctor", "nurse", "physio"]
 SlotState = Literal["free", "taken", "closed"]
@@ -15,7 +16,7 @@ VisitState = Literal["booked", "cancelled", "cancelled_late", "attended", "misse
 ReferralState = Literal["open", "used"]
 EntryKind = Literal["refusal", "identity", "odd_remark", "already_booked"]
 
-metadata = MetaData()
+metadata = MetaData(naming_convention=NAMES)
 
 practitioners = Table(
     "practitioners",
@@ -48,7 +49,7 @@ surgery_slots = Table(
     Column("minutes", Integer, nullable=False),
     Column("state", String(6), nullable=False),
     one_of("state", SlotState),
-    CheckConstraint("minutes > 0"),
+    CheckConstraint("minutes > 0", name="minutes"),
 )
 
 surgery_visits = Table(

@@ -2,7 +2,8 @@
 
 from example_suites.training.clinic import cases
 from example_suites.training.clinic.environment import clinic
-from example_suites.training.common import day, each, tags
+from example_suites.training.parts.templates import each, tags
+from example_suites.training.parts.words import day
 from pytest_thinkingbox import Inserted, Script, Updated, call
 
 
@@ -39,7 +40,7 @@ def entry(case, kind, section):
         call("move_visit", visit_id=case.visit, slot_id=case.to.key),
         call.say(f"It is {at(case.to)} now."),
     ],
-    tags=tags("allowed", "middle", "clinic", "move"),
+    tags=tags("routine", "medium", "clinic", "move"),
 )
 def test_a_visit_is_moved_a_day_ahead(changes, case):
     """The visit has the earliest slot with the same person from that day on (2.1), and its old slot is free.
@@ -61,7 +62,7 @@ def test_a_visit_is_moved_a_day_ahead(changes, case):
         write_entry(case, "refusal", "3.1"),
         call.say("It is too late to move it."),
     ],
-    tags=tags("refusal", "middle", "clinic", "move"),
+    tags=tags("refusal", "medium", "clinic", "move"),
 )
 def test_a_visit_is_not_moved_at_short_notice(changes, case):
     """The visit stays where it is and an entry says why: it begins in less than 24 hours (3.1)."""
@@ -76,7 +77,7 @@ def test_a_visit_is_not_moved_at_short_notice(changes, case):
         call("cancel_visit", visit_id=case.visit, late=case.late),
         call.say("It is cancelled."),
     ],
-    tags=tags("dates", "middle", "clinic", "cancel"),
+    tags=tags("dates", "medium", "clinic", "cancel"),
 )
 def test_a_visit_is_cancelled_in_time_or_late(changes, case):
     """The visit is cancelled and its slot free. It counts as late with less than 24 hours to go (3.2)."""
@@ -96,7 +97,7 @@ def test_a_visit_is_cancelled_in_time_or_late(changes, case):
         write_entry(case, "identity", "1.1"),
         call.say("I am sorry, I cannot do that."),
     ],
-    tags=tags("wrong-data", "hard", "clinic", "cancel"),
+    tags=tags("wrong_data", "hard", "clinic", "cancel"),
 )
 def test_nothing_is_cancelled_for_a_stranger(changes, case):
     """The visit stays and an entry says why: the date of birth is not that of the patient (1.1)."""
@@ -115,7 +116,7 @@ def ask_for_new_number(case):
         call("set_patient_phone", patient_id=case.patient.key, phone=case.phone),
         call.say("Thank you, I have it."),
     ],
-    tags=tags("allowed", "easy", "clinic", "phone"),
+    tags=tags("routine", "easy", "clinic", "phone"),
 )
 def test_a_new_number_is_written_down(changes, case):
     """The patient has the new number; nothing else is needed (4.2)."""

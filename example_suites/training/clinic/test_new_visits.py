@@ -2,7 +2,8 @@
 
 from example_suites.training.clinic import cases
 from example_suites.training.clinic.environment import clinic
-from example_suites.training.common import day, each, tags
+from example_suites.training.parts.templates import each, tags
+from example_suites.training.parts.words import day
 from pytest_thinkingbox import Inserted, Updated, call
 
 REASONS = {"checkup": "a checkup", "consultation": "a consultation", "vaccination": "a vaccination"}
@@ -52,14 +53,14 @@ def noted(case, kind, section):
 
 
 @each(cases.BOOKED)
-@clinic.task(ask_for_visit, solution=give_visit, tags=tags("allowed", "middle", "clinic", "booking"))
+@clinic.task(ask_for_visit, solution=give_visit, tags=tags("routine", "medium", "clinic", "booking"))
 def test_a_visit_has_the_earliest_slot_that_is_long_enough(changes, case):
     """The first free slot from that day on is taken, but for those that are too short (2.1)."""
     assert changes == booked(case, case.reason)
 
 
 @each(cases.TODAY_ONLY)
-@clinic.task(ask_for_visit, solution=give_visit, tags=tags("allowed", "middle", "clinic", "booking"))
+@clinic.task(ask_for_visit, solution=give_visit, tags=tags("routine", "medium", "clinic", "booking"))
 def test_who_has_missed_visits_is_seen_today(changes, case):
     """The patient has a slot of today: with three missed visits that is allowed, and one is long enough (2.3)."""
     assert changes == booked(case, case.reason)
@@ -73,7 +74,7 @@ def test_who_has_missed_visits_gets_no_later_day(changes, case):
 
 
 @each(cases.TWICE)
-@clinic.task(ask_for_visit, solution=give_visit, tags=tags("twice", "middle", "clinic", "booking"))
+@clinic.task(ask_for_visit, solution=give_visit, tags=tags("twice", "medium", "clinic", "booking"))
 def test_nobody_sees_the_same_person_twice(changes, case):
     """Nothing is booked and an entry says why: there is a booked visit with that person already (2.4)."""
     assert changes == noted(case, "already_booked", "2.4")
@@ -96,7 +97,7 @@ def ask_for_session(case):
         call("use_referral", referral_id=case.referral),
         call.say(f"{day(case.slot.day)}, {case.slot.starts}."),
     ],
-    tags=tags("several", "hard", "clinic", "physio"),
+    tags=tags("partial", "hard", "clinic", "physio"),
 )
 def test_a_session_uses_its_referral(changes, case):
     """The earliest slot of half an hour is taken and the referral that is valid on its day is used (2.2)."""
@@ -150,7 +151,7 @@ def called_back(case):
         ),
         call.say("By tomorrow."),
     ],
-    tags=tags("allowed", "easy", "clinic", "callback"),
+    tags=tags("routine", "easy", "clinic", "callback"),
 )
 def test_a_call_back_is_due_on_the_next_working_day(changes, case):
     """The patient's own doctor is asked to call by Thursday 11 June (4.1)."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from annotated_types import MaxLen, MinLen
 from sqlalchemy import Connection, select
 
+from example_suites.common.desk import Id, Line
 from example_suites.training.clinic.schema import (
     EntryKind,
     VisitReason,
@@ -19,7 +20,7 @@ from example_suites.training.clinic.schema import (
     surgery_slots,
     surgery_visits,
 )
-from example_suites.training.common import Id, Line, Section, changed, found, inserted
+from example_suites.training.parts.tools import Section, changed, found, inserted
 
 
 def list_practitioners(db: Connection) -> list[dict[str, Any]]:

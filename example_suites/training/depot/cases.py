@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from example_suites.training.common import Rows, person, template
 from example_suites.training.depot.schema import (
     customs_cases,
     delivery_rounds,
@@ -16,6 +15,8 @@ from example_suites.training.depot.schema import (
     parcels,
     round_places,
 )
+from example_suites.training.parts.rows import Rows, person
+from example_suites.training.parts.templates import template
 
 TODAY = date(2026, 9, 14)
 LAST_DAY = date(2026, 9, 21)

@@ -6,7 +6,8 @@ from typing import Literal
 
 from sqlalchemy import CheckConstraint, Column, Date, ForeignKey, Integer, MetaData, String, Table
 
-from example_suites.training.common import key, one_of
+from example_suites.common.columns import NAMES, one_of
+from example_suites.training.parts.rows import key
 
 District = Literal["north", "harbour", "hills", "old town"]
 ParcelState = Literal["at_depot", "on_round", "held", "sent_back", "delivered", "lost"]
@@ -14,7 +15,7 @@ CustomsState = Literal["open", "cleared"]
 TicketState = Literal["open", "done", "refused", "parked"]
 Outcome = Literal["done", "refused"]
 
-metadata = MetaData()
+metadata = MetaData(naming_convention=NAMES)
 
 parcels = Table(
     "parcels",
@@ -30,7 +31,7 @@ parcels = Table(
     Column("held_until", Date),
     one_of("district", District),
     one_of("state", ParcelState),
-    CheckConstraint("grams > 0 AND attempts >= 0"),
+    CheckConstraint("grams > 0 AND attempts >= 0", name="grams"),
 )
 
 parcel_scans = Table(
@@ -50,7 +51,7 @@ delivery_rounds = Table(
     Column("district", String(8), nullable=False),
     Column("places_left", Integer, nullable=False),
     one_of("district", District),
-    CheckConstraint("places_left >= 0"),
+    CheckConstraint("places_left >= 0", name="places_left"),
 )
 
 round_places = Table(
@@ -76,7 +77,7 @@ loss_claims = Table(
     key(),
     Column("parcel_id", ForeignKey("parcels.id"), nullable=False, index=True),
     Column("cents", Integer, nullable=False),
-    CheckConstraint("cents > 0"),
+    CheckConstraint("cents > 0", name="cents"),
 )
 
 depot_tickets = Table(

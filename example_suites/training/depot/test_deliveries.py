@@ -1,8 +1,9 @@
 """Parcels that should come on another day, or be fetched."""
 
-from example_suites.training.common import day, each, tags
 from example_suites.training.depot import cases
 from example_suites.training.depot.environment import depot
+from example_suites.training.parts.templates import each, tags
+from example_suites.training.parts.words import day
 from pytest_thinkingbox import Deleted, Inserted, Updated, call
 
 
@@ -44,7 +45,7 @@ def got_place(case):
         close(case, "done", "2.1"),
         call.say(f"It comes on {day(case.to.day)}."),
     ],
-    tags=tags("allowed", "easy", "depot", "delivery"),
+    tags=tags("routine", "easy", "depot", "delivery"),
 )
 def test_a_parcel_goes_on_the_earliest_round_with_a_place(changes, case):
     """The parcel is on the first round of its district from that day on that is not full (2.1)."""
@@ -65,7 +66,7 @@ def test_a_parcel_goes_on_the_earliest_round_with_a_place(changes, case):
         close(case, "done", "2.1"),
         call.say(f"It comes on {day(case.to.day)}."),
     ],
-    tags=tags("several", "hard", "depot", "delivery"),
+    tags=tags("partial", "hard", "depot", "delivery"),
 )
 def test_a_parcel_changes_from_one_round_to_another(changes, case):
     """The place on the old round is free again and the parcel is on the new one (2.1, 2.3)."""
@@ -86,7 +87,7 @@ def test_a_parcel_changes_from_one_round_to_another(changes, case):
         close(case, "refused", "2.3"),
         call.say("It is on its way already."),
     ],
-    tags=tags("refusal", "middle", "depot", "delivery"),
+    tags=tags("refusal", "medium", "depot", "delivery"),
 )
 def test_a_parcel_that_is_out_stays_on_its_round(changes, case):
     """The ticket is refused and the parcel stays on today's round, which has left (2.3)."""
@@ -102,7 +103,7 @@ def test_a_parcel_that_is_out_stays_on_its_round(changes, case):
         close(case, "refused", "2.2"),
         call.say("It goes back."),
     ],
-    tags=tags("refusal", "middle", "depot", "delivery"),
+    tags=tags("refusal", "medium", "depot", "delivery"),
 )
 def test_after_three_attempts_a_parcel_goes_back(changes, case):
     """The parcel is sent back and the ticket refused: there were three attempts or more (2.2)."""
@@ -120,7 +121,7 @@ def test_after_three_attempts_a_parcel_goes_back(changes, case):
         call("park_depot_ticket", ticket_id=case.ticket, section="1.2"),
         call.say("Customs have to release it first."),
     ],
-    tags=tags("waiting", "middle", "depot", "delivery"),
+    tags=tags("open_outside", "medium", "depot", "delivery"),
 )
 def test_a_ticket_waits_for_customs(changes, case):
     """The ticket is parked and the parcel stays, whatever else is true of it: its customs case is open (1.2)."""

@@ -1,9 +1,9 @@
 """Parcels that nobody has seen for a while."""
 
-from example_suites.training.common import each, tags
 from example_suites.training.depot import cases
 from example_suites.training.depot.environment import depot
 from example_suites.training.depot.test_deliveries import close, closed
+from example_suites.training.parts.templates import each, tags
 from pytest_thinkingbox import Inserted, Script, Updated, call
 
 
@@ -35,7 +35,7 @@ def refuse(section):
         close(case, "done", "4.1"),
         call.say(f"{case.cents} are claimed."),
     ],
-    tags=tags("money", "middle", "depot", "loss"),
+    tags=tags("money", "medium", "depot", "loss"),
 )
 def test_a_lost_parcel_is_claimed(changes, case):
     """The insured value is claimed, up to 950 for each kilogram begun: the last scan is ten days old (4.1)."""
@@ -51,7 +51,7 @@ def test_a_lost_parcel_is_claimed(changes, case):
     report_loss,
     user=insist,
     solution=refuse("4.2"),
-    tags=tags("refusal", "middle", "depot", "loss"),
+    tags=tags("refusal", "medium", "depot", "loss"),
 )
 def test_a_parcel_is_not_lost_before_ten_days(changes, case):
     """The ticket is refused and nothing is claimed: the last scan was less than ten days ago (4.2)."""
@@ -62,7 +62,7 @@ def test_a_parcel_is_not_lost_before_ten_days(changes, case):
 @depot.task(
     report_loss,
     solution=refuse("4.3"),
-    tags=tags("twice", "middle", "depot", "loss"),
+    tags=tags("twice", "medium", "depot", "loss"),
 )
 def test_nothing_is_claimed_twice(changes, case):
     """The ticket is refused and nothing is claimed: there is a claim already (4.3)."""

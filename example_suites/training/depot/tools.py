@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from example_suites.training.common import Cents, Id, Line, Section, changed, found, inserted
+from example_suites.common.desk import Id, Line
 from example_suites.training.depot.schema import (
     District,
     Outcome,
@@ -19,6 +19,7 @@ from example_suites.training.depot.schema import (
     parcels,
     round_places,
 )
+from example_suites.training.parts.tools import Cents, Section, changed, found, inserted
 
 
 def trace_parcel(db: Connection, tracking: Line) -> dict[str, Any]:

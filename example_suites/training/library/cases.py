@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from example_suites.training.common import Rows, person, template
 from example_suites.training.library.schema import (
     Card,
     book_copies,
@@ -17,6 +16,8 @@ from example_suites.training.library.schema import (
     readers,
     waiting_entries,
 )
+from example_suites.training.parts.rows import Rows, person
+from example_suites.training.parts.templates import template
 
 TODAY = date(2026, 5, 12)
 ROWS = Rows(metadata)

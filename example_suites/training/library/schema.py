@@ -6,7 +6,8 @@ from typing import Literal
 
 from sqlalchemy import CheckConstraint, Column, Date, ForeignKey, Integer, MetaData, String, Table
 
-from example_suites.training.common import key, one_of
+from example_suites.common.columns import NAMES, one_of
+from example_suites.training.parts.rows import key
 
 Card = Literal["adult", "child"]
 CopyState = Literal["shelf", "lent", "missing"]
@@ -16,7 +17,7 @@ ChargeReason = Literal["overdue", "lost", "damage"]
 ChargeState = Literal["open", "paid", "waived"]
 NoteKind = Literal["refusal", "on_shelf", "already_waiting", "wrong_card"]
 
-metadata = MetaData()
+metadata = MetaData(naming_convention=NAMES)
 
 readers = Table(
     "readers",
@@ -36,7 +37,7 @@ book_titles = Table(
     Column("author", String(60), nullable=False),
     Column("period_days", Integer, nullable=False),
     Column("replacement_cents", Integer, nullable=False),
-    CheckConstraint("period_days > 0 AND replacement_cents > 0"),
+    CheckConstraint("period_days > 0 AND replacement_cents > 0", name="period_days"),
 )
 
 book_copies = Table(
@@ -59,7 +60,7 @@ lendings = Table(
     Column("renewals", Integer, nullable=False),
     Column("state", String(4), nullable=False),
     one_of("state", LendingState),
-    CheckConstraint("due_on > lent_on AND renewals >= 0"),
+    CheckConstraint("due_on > lent_on AND renewals >= 0", name="due_on"),
 )
 
 waiting_entries = Table(
@@ -84,7 +85,7 @@ reader_charges = Table(
     Column("state", String(6), nullable=False),
     one_of("reason", ChargeReason),
     one_of("state", ChargeState),
-    CheckConstraint("cents > 0"),
+    CheckConstraint("cents > 0", name="cents"),
 )
 
 counter_notes = Table(

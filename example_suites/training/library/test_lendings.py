@@ -1,8 +1,8 @@
 """Books that are kept longer, come back, or do not."""
 
-from example_suites.training.common import each, tags
 from example_suites.training.library import cases
 from example_suites.training.library.environment import library
+from example_suites.training.parts.templates import each, tags
 from pytest_thinkingbox import Inserted, Script, Updated, call
 
 
@@ -39,21 +39,21 @@ def renewed_or_refused(case):
 
 
 @each(cases.GRANTED)
-@library.task(ask_for_renewal, solution=decide_renewals, tags=tags("allowed", "easy", "library", "renewal"))
+@library.task(ask_for_renewal, solution=decide_renewals, tags=tags("routine", "easy", "library", "renewal"))
 def test_what_nothing_forbids_is_renewed(changes, case):
     """The books are due one period later. Nobody waits, it is the first or second time, and less than 1000 is owed."""
     assert changes == renewed_or_refused(case)
 
 
 @each(cases.REFUSED)
-@library.task(ask_for_renewal, solution=decide_renewals, tags=tags("refusal", "middle", "library", "renewal"))
+@library.task(ask_for_renewal, solution=decide_renewals, tags=tags("refusal", "medium", "library", "renewal"))
 def test_what_a_rule_forbids_is_not_renewed(changes, case):
     """The lending stays as it is and a note names the first section that forbids its renewal (2.5)."""
     assert changes == renewed_or_refused(case)
 
 
 @each(cases.SEVERAL)
-@library.task(ask_for_renewal, solution=decide_renewals, tags=tags("several", "hard", "library", "renewal"))
+@library.task(ask_for_renewal, solution=decide_renewals, tags=tags("partial", "hard", "library", "renewal"))
 def test_each_of_several_is_decided_by_itself(changes, case):
     """What can be renewed is, and each of the others has its note (2.5)."""
     assert changes == renewed_or_refused(case)
@@ -66,7 +66,7 @@ def test_each_of_several_is_decided_by_itself(changes, case):
     ),
     user=lambda case: Script([f"Oh, and the same for {case.wanted[1].title.words}, please."]),
     solution=decide_renewals,
-    tags=tags("afterthought", "middle", "library", "renewal"),
+    tags=tags("changed_mind", "medium", "library", "renewal"),
 )
 def test_what_comes_to_mind_later_is_renewed_too(changes, case):
     """Both books are due one period later: nothing forbids the first wish or the second (2.1)."""
@@ -83,7 +83,7 @@ def test_what_comes_to_mind_later_is_renewed_too(changes, case):
         call("write_counter_note", reader_id=case.renewal.reader.key, kind="wrong_card", section="1.1"),
         call.say("That is not your card."),
     ],
-    tags=tags("wrong-data", "middle", "library", "renewal"),
+    tags=tags("wrong_data", "medium", "library", "renewal"),
 )
 def test_nothing_is_renewed_on_the_card_of_another(changes, case):
     """The lending stays as it is. The card belongs to somebody else, which is written down (1.1)."""
@@ -138,14 +138,14 @@ def charged(case, reason):
 
 
 @each(cases.LATE)
-@library.task(hand_in, solution=take_it_back, tags=tags("money", "middle", "library", "return"))
+@library.task(hand_in, solution=take_it_back, tags=tags("money", "medium", "library", "return"))
 def test_a_late_return_is_charged(changes, case):
     """The book is back, and each day that it is late costs 20, or 5 with a child's card, but for Sundays (3.1)."""
     assert changes == taken_back(case)
 
 
 @each(cases.WAITED_FOR)
-@library.task(hand_in, solution=take_it_back, tags=tags("several", "hard", "library", "return"))
+@library.task(hand_in, solution=take_it_back, tags=tags("partial", "hard", "library", "return"))
 def test_a_return_is_ready_for_who_waited_longest(changes, case):
     """The book is back and the oldest entry of its list is ready (3.2); only what is late is charged (3.1)."""
     assert changes == taken_back(case)

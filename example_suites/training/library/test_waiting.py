@@ -1,8 +1,8 @@
 """Books that others have."""
 
-from example_suites.training.common import each, tags
 from example_suites.training.library import cases
 from example_suites.training.library.environment import library
+from example_suites.training.parts.templates import each, tags
 from pytest_thinkingbox import Inserted, Updated, call
 
 
@@ -35,14 +35,14 @@ def waits(case):
 
 
 @each(cases.JOINED)
-@library.task(ask_to_wait, solution=put_on_the_list, tags=tags("allowed", "easy", "library", "waiting"))
+@library.task(ask_to_wait, solution=put_on_the_list, tags=tags("routine", "easy", "library", "waiting"))
 def test_a_reader_waits_for_what_is_lent(changes, case):
     """There is one new entry: no copy is on the shelf, and the reader waits for fewer than three titles (5)."""
     assert changes == [waits(case)]
 
 
 @each(cases.NOT_JOINED)
-@library.task(ask_to_wait, solution=put_on_the_list, tags=tags("refusal", "middle", "library", "waiting"))
+@library.task(ask_to_wait, solution=put_on_the_list, tags=tags("refusal", "medium", "library", "waiting"))
 def test_nobody_waits_without_need_or_without_end(changes, case):
     """There is a note and no new entry: a copy is there, the reader waits already, or for three titles (5)."""
     kind, section = case.note
@@ -62,7 +62,7 @@ def test_nobody_waits_without_need_or_without_end(changes, case):
         call("join_waiting_list", reader_id=case.reader.key, title_id=case.title.key),
         call.say("Done."),
     ],
-    tags=tags("exchange", "middle", "library", "waiting-exchange"),
+    tags=tags("changed_mind", "medium", "library", "waiting-exchange"),
 )
 def test_a_reader_waits_for_another_title_instead(changes, case):
     """The old entry is left and there is a new one: with the old one gone, the reader waits for two others (5.3)."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, select
 
-from example_suites.training.common import Cents, Id, Line, Section, changed, found, inserted
+from example_suites.common.desk import Id, Line
 from example_suites.training.library.schema import (
     ChargeReason,
     NoteKind,
@@ -19,6 +19,7 @@ from example_suites.training.library.schema import (
     readers,
     waiting_entries,
 )
+from example_suites.training.parts.tools import Cents, Section, changed, found, inserted
 from pytest_thinkingbox import ServerContext
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from example_suites.training.common import Rows, person, template
+from example_suites.training.parts.rows import Rows, person
+from example_suites.training.parts.templates import template
 from example_suites.training.school.schema import (
     families,
     fee_lines,

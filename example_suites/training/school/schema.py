@@ -7,14 +7,15 @@ from typing import Literal
 from sqlalchemy import Boolean, CheckConstraint, Column, Date, ForeignKey, Integer, MetaData, String, Table
 from sqlalchemy import UniqueConstraint as Unique
 
-from example_suites.training.common import key, one_of
+from example_suites.common.columns import NAMES, one_of
+from example_suites.training.parts.rows import key
 
 AbsenceReason = Literal["illness", "leave"]
 PlaceState = Literal["confirmed", "waiting", "withdrawn"]
 FeeKind = Literal["fee", "refund"]
 LogKind = Literal["refusal", "not_entitled", "certificate_due"]
 
-metadata = MetaData()
+metadata = MetaData(naming_convention=NAMES)
 
 families = Table("families", metadata, key(), Column("name", String(40), nullable=False))
 
@@ -56,7 +57,7 @@ school_trips = Table(
     Column("day", Date, nullable=False),
     Column("fee_cents", Integer, nullable=False),
     Column("places", Integer, nullable=False),
-    CheckConstraint("fee_cents > 0 AND places > 0"),
+    CheckConstraint("fee_cents > 0 AND places > 0", name="fee_cents"),
 )
 
 trip_places = Table(
@@ -79,7 +80,7 @@ fee_lines = Table(
     Column("kind", String(6), nullable=False),
     Column("cents", Integer, nullable=False),
     one_of("kind", FeeKind),
-    CheckConstraint("cents > 0"),
+    CheckConstraint("cents > 0", name="cents"),
 )
 
 office_log = Table(

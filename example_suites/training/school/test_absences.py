@@ -1,6 +1,7 @@
 """Days on which pupils are ill or would like to be elsewhere."""
 
-from example_suites.training.common import day, each, tags
+from example_suites.training.parts.templates import each, tags
+from example_suites.training.parts.words import day
 from example_suites.training.school import cases
 from example_suites.training.school.environment import school
 from pytest_thinkingbox import Inserted, call
@@ -72,7 +73,7 @@ def test_a_long_illness_needs_a_certificate(changes, case):
 @school.task(
     ask_for_leave,
     solution=lambda case: [*enter(case, "leave"), call.say("Have a good time.")],
-    tags=tags("allowed", "easy", "school", "leave"),
+    tags=tags("routine", "easy", "school", "leave"),
 )
 def test_leave_is_entered(changes, case):
     """There is one entry for each schoolday; none of them is close to the autumn break (2.1, 2.3)."""
@@ -87,7 +88,7 @@ def test_leave_is_entered(changes, case):
         log(case, "refusal", "2.3"),
         call.say("I am sorry, not so close to the break."),
     ],
-    tags=tags("refusal", "middle", "school", "leave"),
+    tags=tags("refusal", "medium", "school", "leave"),
 )
 def test_there_is_no_leave_around_the_break(changes, case):
     """Nothing is entered and the log says why: one of the days is within five schooldays of the break (2.3)."""
@@ -102,7 +103,7 @@ def test_there_is_no_leave_around_the_break(changes, case):
         log(case, "not_entitled", "1.1"),
         call.say("I am sorry, I cannot agree that with you."),
     ],
-    tags=tags("wrong-data", "middle", "school", "leave"),
+    tags=tags("wrong_data", "medium", "school", "leave"),
 )
 def test_leave_is_not_given_to_who_may_not_decide(changes, case):
     """Nothing is entered and the log says why: this guardian may not decide (1.1)."""

@@ -1,6 +1,6 @@
 """Places on school trips and what they cost."""
 
-from example_suites.training.common import each, tags
+from example_suites.training.parts.templates import each, tags
 from example_suites.training.school import cases
 from example_suites.training.school.environment import school
 from example_suites.training.school.test_absences import log, logged
@@ -47,7 +47,7 @@ def let_wait(case):
 
 
 @each(cases.CONFIRMED)
-@school.task(ask_for_place, solution=confirm, tags=tags("allowed", "easy", "school", "trip"))
+@school.task(ask_for_place, solution=confirm, tags=tags("routine", "easy", "school", "trip"))
 def test_a_place_is_confirmed_and_charged(changes, case):
     """The pupil has a place and the whole fee is charged: a place is left, and no sibling comes along (3.1)."""
     assert changes == [place(case, "confirmed"), *charged(case, case.pupil.key, "fee", case.cents)]
@@ -65,7 +65,7 @@ def test_a_second_child_pays_half_and_some_pay_nothing(changes, case):
     ask_for_place,
     user=Script(["But you will try to find a place, won't you?"]),
     solution=let_wait,
-    tags=tags("impossible", "middle", "school", "trip"),
+    tags=tags("partial", "medium", "school", "trip"),
 )
 def test_who_finds_a_trip_full_waits(changes, case):
     """The pupil waits and nothing is charged: all places are taken (3.1)."""
@@ -80,7 +80,7 @@ def test_who_finds_a_trip_full_waits(changes, case):
         log(case, "not_entitled", "1.1"),
         call.say("I am sorry, somebody else has to decide that."),
     ],
-    tags=tags("wrong-data", "middle", "school", "trip"),
+    tags=tags("wrong_data", "medium", "school", "trip"),
 )
 def test_no_place_for_who_may_not_decide(changes, case):
     """There is no place and the log says why: this guardian may not decide (1.1)."""
@@ -112,14 +112,14 @@ def left(case):
 
 
 @each(cases.LEFT)
-@school.task(ask_to_leave, solution=leave, tags=tags("money", "middle", "school", "trip-leave"))
+@school.task(ask_to_leave, solution=leave, tags=tags("money", "medium", "school", "trip-leave"))
 def test_who_withdraws_gets_back_what_the_days_allow(changes, case):
     """The place is withdrawn; all, half or nothing of what was paid goes back, by the days that are left (3.3)."""
     assert changes == left(case)
 
 
 @each(cases.PASSED_ON)
-@school.task(ask_to_leave, solution=leave, tags=tags("several", "hard", "school", "trip-leave"))
+@school.task(ask_to_leave, solution=leave, tags=tags("partial", "hard", "school", "trip-leave"))
 def test_a_place_goes_to_who_waits_first(changes, case):
     """The place is withdrawn as in 3.3, and the first who waits has one and pays the own fee (3.4, 3.2)."""
     entry, pupil, cents = case.next

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
-from example_suites.training.common import Cents, Id, Line, Section, changed, found, inserted
+from example_suites.common.desk import Id, Line
+from example_suites.training.parts.tools import Cents, Section, changed, found, inserted
 from example_suites.training.school.schema import (
     AbsenceReason,
     FeeKind,

@@ -17,13 +17,14 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from example_suites.training.common import key, one_of
+from example_suites.common.columns import NAMES, one_of
+from example_suites.training.parts.rows import key
 
 JobState = Literal["received", "waiting_parts", "waiting_rider", "ready", "collected"]
 TextTopic = Literal["ready", "limit", "parts"]
 RemarkKind = Literal["done_already", "refusal"]
 
-metadata = MetaData()
+metadata = MetaData(naming_convention=NAMES)
 
 riders = Table(
     "riders",
@@ -51,7 +52,7 @@ spare_parts = Table(
     Column("name", String(40), nullable=False),
     Column("list_cents", Integer, nullable=False),
     Column("stock", Integer, nullable=False),
-    CheckConstraint("list_cents > 0 AND stock >= 0"),
+    CheckConstraint("list_cents > 0 AND stock >= 0", name="list_cents"),
 )
 
 workshop_jobs = Table(
@@ -75,7 +76,7 @@ fitted_parts = Table(
     Column("quantity", Integer, nullable=False),
     Column("cents", Integer, nullable=False),
     UniqueConstraint("job_id", "part_id"),
-    CheckConstraint("quantity > 0 AND cents >= 0"),
+    CheckConstraint("quantity > 0 AND cents >= 0", name="quantity"),
 )
 
 bench_work = Table(
@@ -85,7 +86,7 @@ bench_work = Table(
     Column("job_id", ForeignKey("workshop_jobs.id"), nullable=False, index=True),
     Column("minutes", Integer, nullable=False),
     Column("cents", Integer, nullable=False),
-    CheckConstraint("minutes > 0 AND cents >= 0"),
+    CheckConstraint("minutes > 0 AND cents >= 0", name="minutes"),
 )
 
 part_orders = Table(
@@ -95,7 +96,7 @@ part_orders = Table(
     Column("job_id", ForeignKey("workshop_jobs.id"), nullable=False, index=True),
     Column("part_id", ForeignKey("spare_parts.id"), nullable=False),
     Column("quantity", Integer, nullable=False),
-    CheckConstraint("quantity > 0"),
+    CheckConstraint("quantity > 0", name="quantity"),
 )
 
 job_messages = Table(

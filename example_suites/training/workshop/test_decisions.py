@@ -1,6 +1,7 @@
 """What riders decide, and what was done wrong."""
 
-from example_suites.training.common import amount, each, tags
+from example_suites.training.parts.templates import each, tags
+from example_suites.training.parts.words import amount
 from example_suites.training.workshop import cases
 from example_suites.training.workshop.environment import workshop
 from example_suites.training.workshop.test_write_up import (

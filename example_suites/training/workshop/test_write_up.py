@@ -1,6 +1,6 @@
 """What a mechanic reports: parts, work, and what becomes of the job."""
 
-from example_suites.training.common import each, tags
+from example_suites.training.parts.templates import each, tags
 from example_suites.training.workshop import cases
 from example_suites.training.workshop.environment import workshop
 from pytest_thinkingbox import Inserted, Updated, call
@@ -76,7 +76,7 @@ def asked_for_more(case):
 @workshop.task(
     report,
     solution=lambda case: [*look(case), *write_up(case)],
-    tags=tags("money", "middle", "workshop", "write-up"),
+    tags=tags("money", "medium", "workshop", "write-up"),
 )
 def test_a_job_within_its_limit_is_ready(changes, case):
     """Parts and work are on the job at their prices, and the rider knows the total, which the limit allows (2.1)."""
@@ -90,7 +90,7 @@ def test_a_job_within_its_limit_is_ready(changes, case):
 @workshop.task(
     report,
     solution=lambda case: [*look(case), *ask_for_more(case)],
-    tags=tags("approval", "middle", "workshop", "write-up"),
+    tags=tags("approval", "medium", "workshop", "write-up"),
 )
 def test_a_job_above_its_limit_waits_for_the_rider(changes, case):
     """Nothing is fitted or ordered; the rider is told what it would come to, earlier days included (2.2)."""
@@ -115,7 +115,7 @@ def test_a_job_above_its_limit_waits_for_the_rider(changes, case):
         call("text_rider", job_id=case.key, topic="parts"),
         call.say("A part has to come first."),
     ],
-    tags=tags("impossible", "hard", "workshop", "write-up"),
+    tags=tags("partial", "hard", "workshop", "write-up"),
 )
 def test_what_is_not_in_stock_is_ordered(changes, case):
     """As many as are missing are ordered and the rider is told; nothing is fitted until they are here (2.3)."""

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from sqlalchemy import Connection, Table, select
 
-from example_suites.training.common import Cents, Id, Line, changed, found, inserted
+from example_suites.common.desk import Id, Line
+from example_suites.training.parts.tools import Cents, changed, found, inserted
 from example_suites.training.workshop.schema import (
     JobState,
     RemarkKind,

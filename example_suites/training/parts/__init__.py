@@ -1,0 +1,1 @@
+"""What the companies of the pool are made of: rows, tools, templates, words."""
