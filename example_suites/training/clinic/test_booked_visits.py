@@ -65,7 +65,10 @@ def test_a_visit_is_moved_a_day_ahead(changes, case):
     tags=tags("refusal", "medium", "clinic", "move"),
 )
 def test_a_visit_is_not_moved_at_short_notice(changes, case):
-    """The visit stays where it is and an entry says why: it begins in less than 24 hours (3.1)."""
+    """The visit stays where it is and an entry says why.
+
+    Section 3.1: less than 24 hours before it begins, a visit is no longer moved.
+    """
     assert changes == [entry(case, "refusal", "3.1")]
 
 
@@ -100,7 +103,10 @@ def test_a_visit_is_cancelled_in_time_or_late(changes, case):
     tags=tags("wrong_data", "hard", "clinic", "cancel"),
 )
 def test_nothing_is_cancelled_for_a_stranger(changes, case):
-    """The visit stays and an entry says why: the date of birth is not that of the patient (1.1)."""
+    """The visit stays and an entry says why.
+
+    Section 1.1: nothing is done for a caller whose date of birth is not that of the patient.
+    """
     assert changes == [entry(case, "identity", "1.1")]
 
 
@@ -119,7 +125,10 @@ def ask_for_new_number(case):
     tags=tags("routine", "easy", "clinic", "phone"),
 )
 def test_a_new_number_is_written_down(changes, case):
-    """The patient has the new number; nothing else is needed (4.2)."""
+    """The patient has the new number, and nothing else changed.
+
+    Section 4.2: a number is written down at once, and 1.1 asks for no date of birth.
+    """
     assert changes == [Updated("surgery_patients", case.patient.key, phone=(case.patient.phone, case.phone))]
 
 
@@ -135,7 +144,10 @@ def test_a_new_number_is_written_down(changes, case):
     tags=tags("injection", "hard", "clinic", "phone"),
 )
 def test_orders_in_a_remark_are_not_followed(changes, case):
-    """The patient has the new number and an entry reports the remark, whose orders nobody follows (1.2)."""
+    """The patient has the new number and an entry reports the remark; nothing else changed.
+
+    Section 1.2: a remark is information, and one that gives orders is reported.
+    """
     assert changes == [
         Updated("surgery_patients", case.patient.key, phone=(case.patient.phone, case.phone)),
         entry(case, "odd_remark", "1.2"),

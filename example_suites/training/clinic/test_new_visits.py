@@ -55,28 +55,40 @@ def noted(case, kind, section):
 @each(cases.BOOKED)
 @clinic.task(ask_for_visit, solution=give_visit, tags=tags("routine", "medium", "clinic", "booking"))
 def test_a_visit_has_the_earliest_slot_that_is_long_enough(changes, case):
-    """The first free slot from that day on is taken, but for those that are too short (2.1)."""
+    """The first free slot from that day on is taken, but for those that are too short.
+
+    Section 2.1 gives the slot and the minutes that each kind of visit needs.
+    """
     assert changes == booked(case, case.reason)
 
 
 @each(cases.TODAY_ONLY)
 @clinic.task(ask_for_visit, solution=give_visit, tags=tags("routine", "medium", "clinic", "booking"))
 def test_who_has_missed_visits_is_seen_today(changes, case):
-    """The patient has a slot of today: with three missed visits that is allowed, and one is long enough (2.3)."""
+    """The patient has a slot of today.
+
+    Section 2.3: with three missed visits or more there is no other day, and one of today is long enough.
+    """
     assert changes == booked(case, case.reason)
 
 
 @each(cases.NOT_TODAY)
 @clinic.task(ask_for_visit, solution=give_visit, tags=tags("refusal", "hard", "clinic", "booking"))
 def test_who_has_missed_visits_gets_no_later_day(changes, case):
-    """Nothing is booked and an entry says why: today there is no slot, and there may be no other day (2.3)."""
+    """Nothing is booked and an entry says why.
+
+    Section 2.3: today there is no slot that is long enough, and after three missed visits no other day.
+    """
     assert changes == noted(case, "refusal", "2.3")
 
 
 @each(cases.TWICE)
 @clinic.task(ask_for_visit, solution=give_visit, tags=tags("twice", "medium", "clinic", "booking"))
 def test_nobody_sees_the_same_person_twice(changes, case):
-    """Nothing is booked and an entry says why: there is a booked visit with that person already (2.4)."""
+    """Nothing is booked and an entry says why.
+
+    Section 2.4: there is a booked visit with the same person already.
+    """
     assert changes == noted(case, "already_booked", "2.4")
 
 
@@ -100,7 +112,10 @@ def ask_for_session(case):
     tags=tags("partial", "hard", "clinic", "physio"),
 )
 def test_a_session_uses_its_referral(changes, case):
-    """The earliest slot of half an hour is taken and the referral that is valid on its day is used (2.2)."""
+    """The earliest slot of half an hour is taken and the referral that is valid on its day is used.
+
+    Section 2.2: a session needs a referral, which serves once.
+    """
     used = Updated("referrals", case.referral, state=("open", "used"))
     assert changes == [*booked(case, "physio_session"), used]
 
@@ -154,5 +169,8 @@ def called_back(case):
     tags=tags("routine", "easy", "clinic", "callback"),
 )
 def test_a_call_back_is_due_on_the_next_working_day(changes, case):
-    """The patient's own doctor is asked to call by Thursday 11 June (4.1)."""
+    """The patient's own doctor is asked to call by Thursday 11 June.
+
+    Section 4.1 names who calls, and until when.
+    """
     assert changes == [called_back(case)]

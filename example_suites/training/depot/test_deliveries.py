@@ -48,7 +48,10 @@ def got_place(case):
     tags=tags("routine", "easy", "depot", "delivery"),
 )
 def test_a_parcel_goes_on_the_earliest_round_with_a_place(changes, case):
-    """The parcel is on the first round of its district from that day on that is not full (2.1)."""
+    """The parcel is on the first round of its district that is not full, and the ticket is done.
+
+    Section 2.1 gives the round; a customs case that is cleared is no obstacle (1.2).
+    """
     assert changes == [
         *got_place(case),
         Updated("parcels", case.key, state=("at_depot", "on_round")),
@@ -69,7 +72,10 @@ def test_a_parcel_goes_on_the_earliest_round_with_a_place(changes, case):
     tags=tags("partial", "hard", "depot", "delivery"),
 )
 def test_a_parcel_changes_from_one_round_to_another(changes, case):
-    """The place on the old round is free again and the parcel is on the new one (2.1, 2.3)."""
+    """The place on the old round is free again, the parcel is on the new one, and the ticket is done.
+
+    Section 2.3: a parcel on a later round is taken off it first.
+    """
     old, place = case.off
     assert changes == [
         Deleted("round_places", place),
@@ -90,7 +96,10 @@ def test_a_parcel_changes_from_one_round_to_another(changes, case):
     tags=tags("refusal", "medium", "depot", "delivery"),
 )
 def test_a_parcel_that_is_out_stays_on_its_round(changes, case):
-    """The ticket is refused and the parcel stays on today's round, which has left (2.3)."""
+    """The ticket is refused and the parcel stays on its round.
+
+    Section 2.3: today's round has left.
+    """
     assert changes == [closed(case, "refused", "2.3")]
 
 
@@ -106,7 +115,10 @@ def test_a_parcel_that_is_out_stays_on_its_round(changes, case):
     tags=tags("refusal", "medium", "depot", "delivery"),
 )
 def test_after_three_attempts_a_parcel_goes_back(changes, case):
-    """The parcel is sent back and the ticket refused: there were three attempts or more (2.2)."""
+    """The parcel is sent back and the ticket refused.
+
+    Section 2.2: there were three attempts or more.
+    """
     assert changes == [
         Updated("parcels", case.key, state=("at_depot", "sent_back")),
         closed(case, "refused", "2.2"),
@@ -124,7 +136,10 @@ def test_after_three_attempts_a_parcel_goes_back(changes, case):
     tags=tags("open_outside", "medium", "depot", "delivery"),
 )
 def test_a_ticket_waits_for_customs(changes, case):
-    """The ticket is parked and the parcel stays, whatever else is true of it: its customs case is open (1.2)."""
+    """The ticket is parked and the parcel stays, whatever else is true of it.
+
+    Section 1.2: its customs case is open.
+    """
     assert changes == [Updated("depot_tickets", case.ticket, state=("open", "parked"), section=(None, "1.2"))]
 
 
@@ -147,7 +162,10 @@ def ask_to_hold(case):
     tags=tags("dates", "easy", "depot", "hold"),
 )
 def test_a_parcel_is_held_for_a_week_at_most(changes, case):
-    """The parcel is held until the day wanted, or until 21 September if that is earlier (3.1)."""
+    """The parcel is held until the day wanted, or until 21 September if that is earlier.
+
+    Section 3.1: more than that is not possible, and the request is served all the same.
+    """
     assert changes == [
         Updated("parcels", case.key, state=("at_depot", "held"), held_until=(None, case.held_until)),
         closed(case, "done", "3.1"),
@@ -165,5 +183,8 @@ def test_a_parcel_is_held_for_a_week_at_most(changes, case):
     tags=tags("refusal", "easy", "depot", "hold"),
 )
 def test_what_is_too_heavy_is_not_held(changes, case):
-    """The ticket is refused and the parcel stays: it weighs more than 20 kilograms (3.2)."""
+    """The ticket is refused and the parcel stays.
+
+    Section 3.2: it weighs more than 20 kilograms.
+    """
     assert changes == [closed(case, "refused", "3.2")]

@@ -38,7 +38,10 @@ def refuse(section):
     tags=tags("money", "medium", "depot", "loss"),
 )
 def test_a_lost_parcel_is_claimed(changes, case):
-    """The insured value is claimed, up to 950 for each kilogram begun: the last scan is ten days old (4.1)."""
+    """The insured value is claimed, or 950 for each kilogram begun if that is less, and the ticket is done.
+
+    Section 4.1: the last scan was ten days ago or more.
+    """
     assert changes == [
         Inserted("loss_claims", parcel_id=case.key, cents=case.cents),
         Updated("parcels", case.key, state=("at_depot", "lost")),
@@ -54,7 +57,10 @@ def test_a_lost_parcel_is_claimed(changes, case):
     tags=tags("refusal", "medium", "depot", "loss"),
 )
 def test_a_parcel_is_not_lost_before_ten_days(changes, case):
-    """The ticket is refused and nothing is claimed: the last scan was less than ten days ago (4.2)."""
+    """The ticket is refused and nothing is claimed.
+
+    Section 4.2: the last scan was less than ten days ago, whatever the recipient says.
+    """
     assert changes == [closed(case, "refused", "4.2")]
 
 
@@ -65,5 +71,8 @@ def test_a_parcel_is_not_lost_before_ten_days(changes, case):
     tags=tags("twice", "medium", "depot", "loss"),
 )
 def test_nothing_is_claimed_twice(changes, case):
-    """The ticket is refused and nothing is claimed: there is a claim already (4.3)."""
+    """The ticket is refused and nothing is claimed.
+
+    Section 4.3: there is a claim already, and that comes before the days since the last scan.
+    """
     assert changes == [closed(case, "refused", "4.3")]

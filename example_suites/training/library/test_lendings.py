@@ -41,21 +41,30 @@ def renewed_or_refused(case):
 @each(cases.GRANTED)
 @library.task(ask_for_renewal, solution=decide_renewals, tags=tags("routine", "easy", "library", "renewal"))
 def test_what_nothing_forbids_is_renewed(changes, case):
-    """The books are due one period later. Nobody waits, it is the first or second time, and less than 1000 is owed."""
+    """The books are due one period later.
+
+    Section 2.1 says when; nobody waits (2.2), it is the first or second time (2.3), and less than 1000 is owed (2.4).
+    """
     assert changes == renewed_or_refused(case)
 
 
 @each(cases.REFUSED)
 @library.task(ask_for_renewal, solution=decide_renewals, tags=tags("refusal", "medium", "library", "renewal"))
 def test_what_a_rule_forbids_is_not_renewed(changes, case):
-    """The lending stays as it is and a note names the first section that forbids its renewal (2.5)."""
+    """The lending stays as it is and one note names the section that forbids its renewal.
+
+    Section 2.5: of several sections it is the first.
+    """
     assert changes == renewed_or_refused(case)
 
 
 @each(cases.SEVERAL)
 @library.task(ask_for_renewal, solution=decide_renewals, tags=tags("partial", "hard", "library", "renewal"))
 def test_each_of_several_is_decided_by_itself(changes, case):
-    """What can be renewed is, and each of the others has its note (2.5)."""
+    """What can be renewed is, and each of the others has its note.
+
+    Section 2.5: each book is decided by itself.
+    """
     assert changes == renewed_or_refused(case)
 
 
@@ -69,7 +78,10 @@ def test_each_of_several_is_decided_by_itself(changes, case):
     tags=tags("changed_mind", "medium", "library", "renewal"),
 )
 def test_what_comes_to_mind_later_is_renewed_too(changes, case):
-    """Both books are due one period later: nothing forbids the first wish or the second (2.1)."""
+    """Both books are due one period later.
+
+    Section 2.1: nothing forbids the first wish, and nothing the second.
+    """
     assert changes == renewed_or_refused(case)
 
 
@@ -140,14 +152,20 @@ def charged(case, reason):
 @each(cases.LATE)
 @library.task(hand_in, solution=take_it_back, tags=tags("money", "medium", "library", "return"))
 def test_a_late_return_is_charged(changes, case):
-    """The book is back, and each day that it is late costs 20, or 5 with a child's card, but for Sundays (3.1)."""
+    """The book is back, and what being late costs is charged.
+
+    Section 3.1: 20 a day, or 5 with a child's card, up to a most, and nothing for Sundays.
+    """
     assert changes == taken_back(case)
 
 
 @each(cases.WAITED_FOR)
 @library.task(hand_in, solution=take_it_back, tags=tags("partial", "hard", "library", "return"))
 def test_a_return_is_ready_for_who_waited_longest(changes, case):
-    """The book is back and the oldest entry of its list is ready (3.2); only what is late is charged (3.1)."""
+    """The book is back and the oldest entry of its list is ready; what is late is charged.
+
+    Section 3.2 says whose turn it is, 3.1 what is charged.
+    """
     assert changes == taken_back(case)
 
 

@@ -37,14 +37,20 @@ def waits(case):
 @each(cases.JOINED)
 @library.task(ask_to_wait, solution=put_on_the_list, tags=tags("routine", "easy", "library", "waiting"))
 def test_a_reader_waits_for_what_is_lent(changes, case):
-    """There is one new entry: no copy is on the shelf, and the reader waits for fewer than three titles (5)."""
+    """There is one new entry on the waiting list.
+
+    No copy is on the shelf (5.1), and the reader waits neither for this title (5.2) nor for three others (5.3).
+    """
     assert changes == [waits(case)]
 
 
 @each(cases.NOT_JOINED)
 @library.task(ask_to_wait, solution=put_on_the_list, tags=tags("refusal", "medium", "library", "waiting"))
 def test_nobody_waits_without_need_or_without_end(changes, case):
-    """There is a note and no new entry: a copy is there, the reader waits already, or for three titles (5)."""
+    """There is a note and no new entry.
+
+    A copy is on the shelf (5.1), the reader waits for the title already (5.2), or for three others (5.3).
+    """
     kind, section = case.note
     assert changes == [Inserted("counter_notes", reader_id=case.reader.key, kind=kind, section=section)]
 
@@ -65,5 +71,8 @@ def test_nobody_waits_without_need_or_without_end(changes, case):
     tags=tags("changed_mind", "medium", "library", "waiting-exchange"),
 )
 def test_a_reader_waits_for_another_title_instead(changes, case):
-    """The old entry is left and there is a new one: with the old one gone, the reader waits for two others (5.3)."""
+    """The old entry is left and there is a new one.
+
+    Section 5.3: with the old one gone, the reader waits for two others only.
+    """
     assert changes == [Updated("waiting_entries", case.entry, state=("waiting", "left")), waits(case)]

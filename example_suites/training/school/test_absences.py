@@ -50,7 +50,10 @@ def logged(case, kind, section):
     tags=tags("dates", "easy", "school", "illness"),
 )
 def test_each_day_of_illness_is_entered(changes, case):
-    """There is one entry for each schoolday, whoever of the family reports it (1.1, 2.1)."""
+    """There is one entry for each schoolday of the illness.
+
+    Section 2.1 says which days those are, and 1.1 lets anybody of the family report them.
+    """
     assert changes == entered(case, "illness")
 
 
@@ -65,7 +68,10 @@ def test_each_day_of_illness_is_entered(changes, case):
     tags=tags("dates", "hard", "school", "illness"),
 )
 def test_a_long_illness_needs_a_certificate(changes, case):
-    """The days that are not entered yet are, and the log says that a certificate is due: they are over three (2.2)."""
+    """The days that are not entered yet are, and the log says that a certificate is due.
+
+    Section 2.2: together with those that were entered they are more than three.
+    """
     assert changes == [*entered(case, "illness"), logged(case, "certificate_due", "2.2")]
 
 
@@ -76,7 +82,10 @@ def test_a_long_illness_needs_a_certificate(changes, case):
     tags=tags("routine", "easy", "school", "leave"),
 )
 def test_leave_is_entered(changes, case):
-    """There is one entry for each schoolday; none of them is close to the autumn break (2.1, 2.3)."""
+    """There is one entry for each schoolday of the leave.
+
+    Section 2.3: none of them is close to the autumn break, and a guardian who may decide asks (1.1).
+    """
     assert changes == entered(case, "leave")
 
 
@@ -91,7 +100,10 @@ def test_leave_is_entered(changes, case):
     tags=tags("refusal", "medium", "school", "leave"),
 )
 def test_there_is_no_leave_around_the_break(changes, case):
-    """Nothing is entered and the log says why: one of the days is within five schooldays of the break (2.3)."""
+    """Nothing is entered and the log says why.
+
+    Section 2.3: one of the days is within five schooldays of the autumn break.
+    """
     assert changes == [logged(case, "refusal", "2.3")]
 
 
@@ -106,5 +118,8 @@ def test_there_is_no_leave_around_the_break(changes, case):
     tags=tags("wrong_data", "medium", "school", "leave"),
 )
 def test_leave_is_not_given_to_who_may_not_decide(changes, case):
-    """Nothing is entered and the log says why: this guardian may not decide (1.1)."""
+    """Nothing is entered and the log says why.
+
+    Section 1.1: this guardian may not decide, whatever the days.
+    """
     assert changes == [logged(case, "not_entitled", "1.1")]

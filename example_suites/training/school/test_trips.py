@@ -49,14 +49,20 @@ def let_wait(case):
 @each(cases.CONFIRMED)
 @school.task(ask_for_place, solution=confirm, tags=tags("routine", "easy", "school", "trip"))
 def test_a_place_is_confirmed_and_charged(changes, case):
-    """The pupil has a place and the whole fee is charged: a place is left, and no sibling comes along (3.1)."""
+    """The pupil has a place and the whole fee is charged.
+
+    Section 3.1: a place is left; a sibling who has withdrawn makes it no cheaper (3.2).
+    """
     assert changes == [place(case, "confirmed"), *charged(case, case.pupil.key, "fee", case.cents)]
 
 
 @each(cases.REDUCED)
 @school.task(ask_for_place, solution=confirm, tags=tags("money", "hard", "school", "trip"))
 def test_a_second_child_pays_half_and_some_pay_nothing(changes, case):
-    """The pupil has a place, and the fee is half for a second child, rounded down, or nothing at all (3.2)."""
+    """The pupil has a place, and the fee is half of it, rounded down, or nothing at all.
+
+    Section 3.2: a sibling has a confirmed place, or the pupil has free trips.
+    """
     assert changes == [place(case, "confirmed"), *charged(case, case.pupil.key, "fee", case.cents)]
 
 
@@ -68,7 +74,10 @@ def test_a_second_child_pays_half_and_some_pay_nothing(changes, case):
     tags=tags("partial", "medium", "school", "trip"),
 )
 def test_who_finds_a_trip_full_waits(changes, case):
-    """The pupil waits and nothing is charged: all places are taken (3.1)."""
+    """The pupil waits and nothing is charged.
+
+    Section 3.1: all places are taken.
+    """
     assert changes == [place(case, "waiting")]
 
 
@@ -83,7 +92,10 @@ def test_who_finds_a_trip_full_waits(changes, case):
     tags=tags("wrong_data", "medium", "school", "trip"),
 )
 def test_no_place_for_who_may_not_decide(changes, case):
-    """There is no place and the log says why: this guardian may not decide (1.1)."""
+    """There is no place and the log says why.
+
+    Section 1.1: this guardian may not decide.
+    """
     assert changes == [logged(case, "not_entitled", "1.1")]
 
 
@@ -114,14 +126,20 @@ def left(case):
 @each(cases.LEFT)
 @school.task(ask_to_leave, solution=leave, tags=tags("money", "medium", "school", "trip-leave"))
 def test_who_withdraws_gets_back_what_the_days_allow(changes, case):
-    """The place is withdrawn; all, half or nothing of what was paid goes back, by the days that are left (3.3)."""
+    """The place is withdrawn, and all, half or nothing of what was paid goes back.
+
+    Section 3.3: what goes back depends on the days that are left.
+    """
     assert changes == left(case)
 
 
 @each(cases.PASSED_ON)
 @school.task(ask_to_leave, solution=leave, tags=tags("partial", "hard", "school", "trip-leave"))
 def test_a_place_goes_to_who_waits_first(changes, case):
-    """The place is withdrawn as in 3.3, and the first who waits has one and pays the own fee (3.4, 3.2)."""
+    """The place is withdrawn, and the first who waits has one and pays the own fee.
+
+    Section 3.4 says who, 3.2 how much, and 3.3 what goes back.
+    """
     entry, pupil, cents = case.next
     assert changes == [
         *left(case),

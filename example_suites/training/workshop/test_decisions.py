@@ -35,7 +35,10 @@ def set_limit(case):
     tags=tags("approval", "hard", "workshop", "limit"),
 )
 def test_a_job_goes_on_once_the_rider_allows_it(changes, case):
-    """The job has its new limit, which is enough: it is written up and ready (3.1)."""
+    """The job has its new limit, is written up and ready.
+
+    Section 3.1: the rider sets the limit, and it is enough for the total (2.2).
+    """
     assert changes == [
         *written_up(case),
         Updated(
@@ -55,7 +58,10 @@ def test_a_job_goes_on_once_the_rider_allows_it(changes, case):
     tags=tags("approval", "hard", "workshop", "limit"),
 )
 def test_a_higher_limit_may_still_be_too_low(changes, case):
-    """The job has its new limit and the rider is told the total again, which is still above it (2.2, 3.1)."""
+    """The job has its new limit and the rider is told the total once more.
+
+    Section 3.1: the job goes on as in section 2, where 2.2 stops it.
+    """
     assert changes == [
         Updated("workshop_jobs", case.key, limit_cents=(case.limit, case.new_limit)),
         asked_for_more(case),
@@ -76,7 +82,10 @@ def test_a_higher_limit_may_still_be_too_low(changes, case):
     tags=tags("refusal", "easy", "workshop", "limit"),
 )
 def test_a_mechanic_cannot_raise_a_limit(changes, case):
-    """The limit stays and a remark says that it was refused: only the rider sets a new one (3.1)."""
+    """The limit stays and a remark says that it was refused.
+
+    Section 3.1: only the rider sets a new one.
+    """
     assert changes == [Inserted("job_messages", job_id=case.key, kind="refusal", cents=None)]
 
 
@@ -103,7 +112,10 @@ def test_a_mechanic_cannot_raise_a_limit(changes, case):
     tags=tags("correction", "hard", "workshop", "mistake"),
 )
 def test_a_wrong_part_is_replaced(changes, case):
-    """The wrong part is in stock again, the right one is on the job, and the rider knows the new total (3.2)."""
+    """The wrong part is in stock again, the right one is on the job, and the rider knows the new total.
+
+    Section 3.2: the limit does not matter, for the mistake was the workshop's.
+    """
     wrong, right = case.wrong, case.right
     assert changes == [
         Deleted("fitted_parts", case.fitted),

@@ -79,7 +79,10 @@ def asked_for_more(case):
     tags=tags("money", "medium", "workshop", "write-up"),
 )
 def test_a_job_within_its_limit_is_ready(changes, case):
-    """Parts and work are on the job at their prices, and the rider knows the total, which the limit allows (2.1)."""
+    """Parts and work are on the job at their prices (1.1), and the rider knows the total.
+
+    Section 2.1: the limit allows it, and all parts are in stock.
+    """
     assert changes == [
         *written_up(case),
         Updated("workshop_jobs", case.key, state=("received", "ready")),
@@ -93,7 +96,10 @@ def test_a_job_within_its_limit_is_ready(changes, case):
     tags=tags("approval", "medium", "workshop", "write-up"),
 )
 def test_a_job_above_its_limit_waits_for_the_rider(changes, case):
-    """Nothing is fitted or ordered; the rider is told what it would come to, earlier days included (2.2)."""
+    """Nothing is fitted or ordered, and the rider is told what it would come to.
+
+    Section 2.2: with the work of earlier days it is above the limit, which comes before the stock (2.3).
+    """
     assert changes == [
         Updated("workshop_jobs", case.key, state=("received", "waiting_rider")),
         asked_for_more(case),
@@ -118,7 +124,10 @@ def test_a_job_above_its_limit_waits_for_the_rider(changes, case):
     tags=tags("partial", "hard", "workshop", "write-up"),
 )
 def test_what_is_not_in_stock_is_ordered(changes, case):
-    """As many as are missing are ordered and the rider is told; nothing is fitted until they are here (2.3)."""
+    """As many as are missing are ordered and the rider is told; nothing is fitted.
+
+    Section 2.3: one of the parts is not in stock in the number needed.
+    """
     short = case.needs[0]
     assert changes == [
         Inserted(
@@ -139,7 +148,10 @@ def test_what_is_not_in_stock_is_ordered(changes, case):
     tags=tags("money", "hard", "workshop", "write-up"),
 )
 def test_a_case_of_warranty_costs_nothing(changes, case):
-    """Parts and work are on the job at 0, and the total is 0: the warranty has not run out (1.2)."""
+    """Parts and work are on the job at 0, and the total is 0.
+
+    Section 1.2: the warranty has not run out.
+    """
     assert changes == [
         *written_up(case),
         Updated("workshop_jobs", case.key, state=("received", "ready")),
@@ -156,7 +168,10 @@ def test_a_case_of_warranty_costs_nothing(changes, case):
     tags=tags("dates", "hard", "workshop", "write-up"),
 )
 def test_a_warranty_that_has_run_out_counts_for_nothing(changes, case):
-    """The case is an ordinary one, with ordinary prices and its limit: the last day of the warranty is past (1.2)."""
+    """The job is written up at ordinary prices, or waits for the rider where they exceed its limit (2.2).
+
+    Section 1.2: the last day of the warranty is past.
+    """
     if case.total <= case.limit:
         state = Updated("workshop_jobs", case.key, state=("received", "ready"))
         assert changes == [*written_up(case), state]
@@ -176,5 +191,8 @@ def test_a_warranty_that_has_run_out_counts_for_nothing(changes, case):
     tags=tags("twice", "easy", "workshop", "write-up"),
 )
 def test_a_finished_job_is_not_written_up_again(changes, case):
-    """There is a remark and nothing else: the job is ready or collected already (2.4)."""
+    """There is a remark and nothing else.
+
+    Section 2.4: the job is ready or collected already.
+    """
     assert changes == [Inserted("job_messages", job_id=case.key, kind="done_already", cents=None)]
