@@ -30,6 +30,7 @@ class Refused(Exception):
 class Desk:
     """One call's world. `db` is a transaction that is committed when the tool returns. `now` is naive UTC.
 
+    `mail_host` and `mail_port` lead to the mail server, `http_url` to whatever else the suite's tools call.
     `workdir` is the attempt's working directory, None where the environment has none.
     """
 
@@ -37,6 +38,7 @@ class Desk:
     now: datetime
     mail_host: str
     mail_port: int
+    http_url: str = ""
     workdir: Path | None = None
 
     def one(self, table: Table, number: int, what: str) -> Row[Any]:

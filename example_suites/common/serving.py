@@ -91,6 +91,7 @@ class Toolbox:
                         now=now,
                         mail_host=context.mail_host,
                         mail_port=context.mail_port,
+                        http_url=context.http_url,
                         workdir=context.workdir,
                     )
                     return function(desk, **arguments)
@@ -169,6 +170,7 @@ def run(
             now=datetime.fromisoformat(now) if now else None,
             mail_host=os.environ.get(f"{prefix}_MAIL_HOST", "127.0.0.1"),
             mail_port=int(os.environ.get(f"{prefix}_MAIL_PORT", "25")),
+            http_url=os.environ.get(f"{prefix}_HTTP_URL", ""),
             workdir=Path(workdir) if workdir else None,
         )
     )

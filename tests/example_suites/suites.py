@@ -17,6 +17,7 @@ FOLDER = ROOT / "example_suites"
 SUITES: tuple[str, ...] = (
     "auto_insurance",
     "hotel",
+    "neobank",
     "retail",
 )
 """A suite's name is added here when it is whole; the tests of all suites then hold for it."""
