@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from decimal import Decimal
 
@@ -52,12 +52,17 @@ def post(bank: Bank, *, kind: EntryKind, memo: str, amounts: Mapping[int, Decima
     return number
 
 
-def balance(bank: Bank, account_id: int, *, until: date | None = None) -> Decimal:
-    """What is on an account, at the end of a day of the bank if one is given."""
-    found = select(func.sum(postings.c.amount)).where(postings.c.account_id == account_id)
+def balances(bank: Bank, numbers: Collection[int], *, until: date | None = None) -> dict[int, Decimal]:
+    """What is on each of these accounts, at the end of a day of the bank if one is given."""
+    found = (
+        select(postings.c.account_id, func.sum(postings.c.amount).label("total"))
+        .where(postings.c.account_id.in_(numbers))
+        .group_by(postings.c.account_id)
+    )
     if until is not None:
         found = found.join(journal, journal.c.id == postings.c.journal_id).where(journal.c.booked_on <= until)
-    return cents(bank.db.scalar(found) or 0)
+    sums = {row.account_id: cents(row.total) for row in bank.db.execute(found)}
+    return {number: sums.get(number, cents(0)) for number in numbers}
 
 
 def held(bank: Bank, account_id: int) -> Decimal:

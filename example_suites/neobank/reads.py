@@ -11,7 +11,7 @@ from sqlalchemy import or_, select
 from example_suites.common.desk import Id, Line, Refused, plain
 from example_suites.common.knowledge import search
 from example_suites.neobank.desk import Bank
-from example_suites.neobank.ledger import balance, held
+from example_suites.neobank.ledger import balances, held
 from example_suites.neobank.schema import (
     Currency,
     accounts,
@@ -65,14 +65,13 @@ def get_customer(desk: Bank, customer_id: Id) -> dict[str, Any]:
     """A customer with plan, time zone, limits, accounts and their balances, cards, cases of papers and tickets."""
     customer = desk.customer(customer_id)
     held_by = or_(accounts.c.customer_id == customer_id, accounts.c.co_holder_id == customer_id)
-    own = [
-        plain(row) | {"balance": float(balance(desk, row.id))}
-        for row in desk.db.execute(select(accounts).where(held_by).order_by(accounts.c.id))
-    ]
-    of_own = select(cards).where(cards.c.account_id.in_([one["id"] for one in own])).order_by(cards.c.id)
+    own = [plain(row) for row in desk.db.execute(select(accounts).where(held_by).order_by(accounts.c.id))]
+    numbers = [one["id"] for one in own]
+    on_them = balances(desk, numbers)
+    of_own = select(cards).where(cards.c.account_id.in_(numbers)).order_by(cards.c.id)
     return plain(customer) | {
         "limits": {one["kind"]: one["amount"] for one in desk.rows(limits, customer_id=customer_id)},
-        "accounts": own,
+        "accounts": [one | {"balance": float(on_them[one["id"]])} for one in own],
         "cards": [plain(row) for row in desk.db.execute(of_own)],
         "kyc_cases": desk.rows(kyc_cases, customer_id=customer_id),
         "tickets": desk.rows(tickets, customer_id=customer_id),
@@ -82,7 +81,7 @@ def get_customer(desk: Bank, customer_id: Id) -> dict[str, Any]:
 def get_account(desk: Bank, account_id: Id) -> dict[str, Any]:
     """An account with balance, holds and what they leave, fees, transfers and standing orders."""
     account = desk.account(account_id)
-    on_it, kept = balance(desk, account_id), held(desk, account_id)
+    on_it, kept = balances(desk, [account_id])[account_id], held(desk, account_id)
     return plain(account) | {
         "balance": float(on_it),
         "available": float(on_it - kept + account.overdraft_limit),
@@ -105,18 +104,19 @@ def get_statement(desk: Bank, account_id: Id, first_day: date, last_day: date) -
     )
     return {
         "entries": [plain(row) for row in desk.db.execute(found.order_by(journal.c.id, postings.c.id))],
-        "balance": float(balance(desk, account_id, until=last_day)),
+        "balance": float(balances(desk, [account_id], until=last_day)[account_id]),
     }
 
 
 def get_card(desk: Bank, card_id: Id) -> dict[str, Any]:
     """A card with its authorizations, their disputes and the chargebacks of these."""
     card = desk.card(card_id)
-    answer = desk.rows(authorizations, card_id=card_id)
-    for one in answer:
-        one["disputes"] = desk.rows(disputes, authorization_id=one["id"])
-        for dispute in one["disputes"]:
-            dispute["chargebacks"] = desk.rows(chargebacks, dispute_id=dispute["id"])
+    answer = [one | {"disputes": []} for one in desk.rows(authorizations, card_id=card_id)]
+    charges = {one["id"]: one for one in answer}
+    found = select(disputes).where(disputes.c.authorization_id.in_(charges)).order_by(disputes.c.id)
+    for row in desk.db.execute(found):
+        dispute = plain(row) | {"chargebacks": desk.rows(chargebacks, dispute_id=row.id)}
+        charges[row.authorization_id]["disputes"].append(dispute)
     return plain(card) | {"authorizations": answer}
 
 

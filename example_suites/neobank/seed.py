@@ -41,7 +41,7 @@ _LIMITS = {  # transfers, card, cash
 
 _CUSTOMERS = [  # from 101 on: name, plan, place, salary
     ("Maren Holt", "plus", 0, "4210.00"),
-    ("Piet Molenaar", "business", 0, "38400.00"),
+    ("Piet Molenaar", "plus", 0, "38400.00"),
     ("Rosa Teixeira", "basic", 1, "1120.00"),
     ("Callum Reid", "basic", 2, "1980.00"),
     ("Nadia Benali", "plus", 4, "3350.00"),

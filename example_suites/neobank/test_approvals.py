@@ -60,7 +60,7 @@ def test_a_limit_above_the_ceiling_waits(attempt, changes):
             status="pending",
             decided_by=None,
         ),
-        *answered(7101, "waiting", "Ines Carvalho", "8,000.00"),
+        *answered(7101, "waiting", "Ines", "8,000.00"),
     ]
     assert attempt.outbox.mail == [
         Mail(
@@ -98,12 +98,13 @@ def test_a_limit_above_the_ceiling_waits(attempt, changes):
         ),
         call.say("It is recorded and sent, and Piet Molenaar has his answer."),
     ],
-    tags=["approval", "money", "medium", "transfers"],
+    tags=["approval", "money", "hard", "transfers"],
 )
 def test_a_transfer_that_was_approved_goes_out(changes):
     """Her decision is recorded on the request that waits, and the transfer goes out once, as it was asked for.
 
-    Section 2.5 lets the approver decide in the conversation and wants the transfer and the answer with it.
+    Section 2.5 lets the approver decide in the conversation, wants the transfer and the answer with it, and
+    lets what was approved go beyond the daily limit of 5,000.00.
     """
     assert changes == [
         Updated(
@@ -158,7 +159,7 @@ def test_a_request_of_yesterday_is_reminded_not_repeated(attempt, changes):
 
     Section 2.4: the request is pending for more than 24 hours, so it is reminded and not asked again.
     """
-    assert changes == answered(7103, "waiting", "Conor Walsh", "84.00", was="waiting")
+    assert changes == answered(7103, "waiting", "Conor", "84.00", was="waiting")
     assert attempt.outbox.mail == [
         Mail(
             to="conor.walsh@tarn.example",

@@ -13,8 +13,7 @@ def dispute_and_look_at_the_statement():
     yield call("get_clock")
     yield call("search_help", words="how long fraud can be disputed")
     yield call("search_help", words="number of the suspense account")
-    dispute = yield call("open_dispute", authorization_id=6113, reason="fraud", amount=87.35)
-    yield call("file_chargeback", dispute_id=dispute["id"], respond_by="2026-07-09")
+    yield call("open_dispute", authorization_id=6113, reason="fraud", amount=87.35, respond_by="2026-07-09")
     credit = {
         "from_account_id": 13,
         "to_account_id": 1131,
@@ -37,7 +36,7 @@ def dispute_and_look_at_the_statement():
     tags=["exactly_once", "outage", "money", "hard", "disputes"],
 )
 def test_a_credit_whose_answer_is_lost_is_posted_once(attempt, changes):
-    """The dispute is open, its chargeback filed once, and 87.35 are posted once although the answer was lost.
+    """The dispute is open and filed once, and 87.35 are posted once although the answer was lost.
 
     Fraud up to 500.00 is credited at once (4.4), but each call posts again (1.4), and the ticket waits (4.6).
     """

@@ -40,29 +40,23 @@ SENDER = "desk@tarn.example"
 
 
 def post_entry(
-    desk: Bank, kind: EntryKind, from_account_id: Id, to_account_id: Id, amount: Amount, memo: Line
+    desk: Bank,
+    kind: EntryKind,
+    from_account_id: Id,
+    to_account_id: Id,
+    amount: Amount,
+    memo: Line,
+    bought: Amount | None = None,
 ) -> dict[str, Any]:
-    """Move an amount between two accounts of one currency. Each call posts again."""
-    exact = money(amount, "amount")
-    number = post(desk, kind=kind, memo=memo, amounts={from_account_id: -exact, to_account_id: exact})
-    return {"id": number}
-
-
-def exchange(
-    desk: Bank, from_account_id: Id, to_account_id: Id, sold: Amount, bought: Amount, memo: Line
-) -> dict[str, Any]:
-    """Sell an amount of one account's currency for an amount of another's. Each call exchanges again."""
-    seller, buyer = desk.account(from_account_id), desk.account(to_account_id)
-    if seller.currency == buyer.currency:
-        raise Refused(f"Both accounts are in {seller.currency}: there is nothing to exchange.")
-    out, into = money(sold, "sold"), money(bought, "bought")
-    amounts = {
-        from_account_id: -out,
-        own_account("exchange", seller.currency): out,
-        own_account("exchange", buyer.currency): -into,
-        to_account_id: into,
-    }
-    return {"id": post(desk, kind="exchange", memo=memo, amounts=amounts)}
+    """Move an amount between two accounts; between currencies, say what is bought too. Each call posts again."""
+    giver, taker = desk.account(from_account_id), desk.account(to_account_id)
+    out = money(amount, "amount")
+    into = out if bought is None else money(bought, "bought")
+    amounts = {giver.id: -out, taker.id: into}
+    if giver.currency != taker.currency and bought is not None:
+        amounts[own_account("exchange", giver.currency)] = out
+        amounts[own_account("exchange", taker.currency)] = -into
+    return {"id": post(desk, kind=kind, memo=memo, amounts=amounts)}
 
 
 def create_transfer(
@@ -204,38 +198,32 @@ def release_hold(desk: Bank, hold_id: Id) -> dict[str, Any]:
     return {"id": hold_id, "status": "released"}
 
 
-def open_dispute(desk: Bank, authorization_id: Id, reason: DisputeReason, amount: Amount) -> dict[str, Any]:
-    """Open a dispute about a charge. Neither the scheme nor the customer's money hears of it by that."""
+def open_dispute(
+    desk: Bank, authorization_id: Id, reason: DisputeReason, amount: Amount, respond_by: date
+) -> dict[str, Any]:
+    """Open a dispute about a charge and file its chargeback with the card scheme. Each call opens and files another."""
     charge = desk.authorization(authorization_id)
     if charge.status != "captured":
         raise Refused(f"Authorization {authorization_id} is {charge.status}; only a charge can be disputed.")
-    number = desk.insert(
+    exact = money(amount, "amount")
+    dispute = desk.insert(
         disputes,
         authorization_id=authorization_id,
         reason=reason,
-        amount=money(amount, "amount"),
+        amount=exact,
         status="open",
         created_at=desk.now,
     )
-    return {"id": number, "status": "open"}
-
-
-def file_chargeback(desk: Bank, dispute_id: Id, respond_by: date) -> dict[str, Any]:
-    """File the chargeback of a dispute with the card scheme, through the processor. Each call files another."""
-    dispute = desk.one(disputes, dispute_id, "dispute")
-    charge = desk.authorization(dispute.authorization_id)
-    number = desk.insert(
-        chargebacks, dispute_id=dispute_id, stage="filed", respond_by=respond_by, created_at=desk.now
-    )
+    desk.insert(chargebacks, dispute_id=dispute, stage="filed", respond_by=respond_by, created_at=desk.now)
     content = {
-        "charge": dispute.authorization_id,
+        "charge": authorization_id,
         "merchant": charge.merchant,
-        "reason": dispute.reason,
-        "amount": f"{dispute.amount:.2f}",
+        "reason": reason,
+        "amount": str(exact),
         "respond_by": respond_by.isoformat(),
     }
     desk.tell_processor("/v1/chargebacks", content)
-    return {"id": number, "stage": "filed"}
+    return {"id": dispute, "status": "open"}
 
 
 def request_approval(
@@ -295,7 +283,6 @@ def send_mail(desk: Bank, to: ShortText, subject: Line, body: Words) -> dict[str
 
 WRITES = (
     post_entry,
-    exchange,
     create_transfer,
     cancel_transfer,
     change_standing_order,
@@ -306,7 +293,6 @@ WRITES = (
     order_replacement,
     release_hold,
     open_dispute,
-    file_chargeback,
     request_approval,
     decide_approval,
     reply_to_ticket,

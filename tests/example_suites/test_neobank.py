@@ -145,8 +145,15 @@ def test_a_balance_is_the_sum_of_the_postings_to_the_cent(engine: Engine) -> Non
         engine,
         ("get_account", {"account_id": 1142}),
         (
-            "exchange",
-            {"from_account_id": 1142, "to_account_id": 1141, "sold": 0.1, "bought": 0.12, "memo": "T-7114"},
+            "post_entry",
+            {
+                "kind": "exchange",
+                "from_account_id": 1142,
+                "to_account_id": 1141,
+                "amount": 0.1,
+                "bought": 0.12,
+                "memo": "T-7114",
+            },
         ),
         ("get_account", {"account_id": 1142}),
         ("get_statement", {"account_id": 1142, "first_day": "2026-06-09", "last_day": "2026-06-09"}),
@@ -197,9 +204,16 @@ def test_the_rate_of_the_bank_day_less_the_margin() -> None:
             "The database refused this",
         ),
         (
-            "exchange",
-            {"from_account_id": 13, "to_account_id": 1131, "sold": 1, "bought": 1, "memo": "T-1"},
-            "nothing to exchange",
+            "post_entry",
+            {
+                "kind": "fee",
+                "from_account_id": 13,
+                "to_account_id": 1131,
+                "amount": 1,
+                "bought": 2,
+                "memo": "T-1",
+            },
+            "1.00 EUR are left over",
         ),
         ("cancel_transfer", {"transfer_id": 8105}, "was sent; only a scheduled one"),
         ("change_standing_order", {"standing_order_id": 3105}, "Say what is to change"),
@@ -207,7 +221,7 @@ def test_the_rate_of_the_bank_day_less_the_margin() -> None:
         ("release_hold", {"hold_id": 1}, "There is no hold 1"),
         (
             "open_dispute",
-            {"authorization_id": 6119, "reason": "fraud", "amount": 350},
+            {"authorization_id": 6119, "reason": "fraud", "amount": 350, "respond_by": "2026-07-09"},
             "is pending; only a charge can be disputed",
         ),
         (
@@ -268,12 +282,11 @@ def test_the_processor_hears_which_card_is_blocked(engine: Engine) -> None:
     assert told == [("/v1/cards/crd-34442/block", {"card": "crd-34442", "last4": "8614"})]
 
 
-def test_a_chargeback_that_the_processor_does_not_take_is_not_filed(engine: Engine) -> None:
-    [dispute] = play(engine, ("open_dispute", {"authorization_id": 6113, "reason": "fraud", "amount": 87.35}))
-    chargeback = ("file_chargeback", {"dispute_id": value(dispute)["id"], "respond_by": "2026-07-09"})
-    before = count(engine, schema.chargebacks)
+def test_a_dispute_that_the_processor_does_not_take_is_not_opened(engine: Engine) -> None:
+    charge = {"authorization_id": 6113, "reason": "fraud", "amount": 87.35, "respond_by": "2026-07-09"}
+    before = count(engine, schema.disputes), count(engine, schema.chargebacks)
     with processor(503) as (url, told):
-        [refused] = play(engine, chargeback, http_url=url)
+        [refused] = play(engine, ("open_dispute", charge), http_url=url)
     assert "answered 503" in text(refused)
     assert [path for path, _ in told] == ["/v1/chargebacks"]
-    assert count(engine, schema.chargebacks) == before
+    assert (count(engine, schema.disputes), count(engine, schema.chargebacks)) == before
