@@ -140,7 +140,7 @@ class _Opened:
                 servers.opened(name, connection)
                 output = await self._reserved(name, INIT, {"config": self._host._configurations()[name]})
             except InfrastructureDown as down:
-                if name in servers.begun:
+                if name in servers.begun or not connection.lost:  # late is not gone
                     raise
                 raise ConfigurationError(
                     f"{down}. --tb-servers-python names the Python that the servers of {servers.path} are installed in"

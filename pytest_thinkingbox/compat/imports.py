@@ -80,8 +80,7 @@ def import_rows(path: Path, target: Path, *, model: str | None) -> CampaignFolde
     shutil.rmtree(building, ignore_errors=True)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     info = CampaignInfo(
-        campaign=target.name, created=now, agent=AGENT, model=model, tasks=counts, finished=now,
-        options={"imported": path.name},
+        campaign=target.name, created=now, agent=AGENT, model=model, tasks=counts, finished=now
     )  # fmt: skip
     try:
         folder = CampaignFolder.create(building, info)

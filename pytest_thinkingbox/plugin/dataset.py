@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ def collection_of(config: pytest.Config) -> DatasetCollection | None:
             if config.getoption(f"tb_{name}"):
                 raise pytest.UsageError(f"--tb-{name.replace('_', '-')} belongs to --tb-dataset=DIR")
         return None
+    if find_spec("yaml") is None:
+        raise pytest.UsageError("--tb-dataset needs PyYAML: pip install 'pytest-thinkingbox[dataset]'")
     from pytest_thinkingbox.plugin.dataset_tasks import DatasetCollection, Where
 
     start = config.invocation_params.dir
