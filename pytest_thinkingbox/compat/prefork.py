@@ -47,6 +47,7 @@ class Prefork:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         errors = LastWords()
+        made: Prefork | None = None
         try:
             async with start_slot():
                 process = await asyncio.create_subprocess_exec(
@@ -62,16 +63,21 @@ class Prefork:
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
-                theirs.close()
                 made = cls(process, ours, errors)
+                theirs.close()
                 async with asyncio.timeout(_START_SECONDS):
                     said = await made._receive()
-        except (OSError, TimeoutError, InfrastructureDown) as error:
+        except BaseException as error:
             theirs.close()
-            ours.close()
             words = errors.tail()
-            errors.close()
-            raise NotForked(f"{type(error).__name__}: {error}; it said: {words}") from error
+            if made is not None:
+                await made.close()
+            else:
+                ours.close()
+                errors.close()
+            if isinstance(error, OSError | TimeoutError | InfrastructureDown):
+                raise NotForked(f"{type(error).__name__}: {error}; it said: {words}") from error
+            raise
         if not said["ready"]:
             await made.close()
             raise NotForked(said["why"])

@@ -57,6 +57,7 @@ def test_a_list_names_what_is_run_and_in_which_order_of_files(run_depot, depot):
     ]
 
 
+@pytest.mark.slow
 def test_attempts_are_those_of_every_task(run_depot):
     outcome = run_depot("--tb-attempts=3", "-k", "lend_a_saw")
     assert outcome.counts == {"passed": 3, "deselected": 30}
@@ -120,6 +121,7 @@ def test_a_user_answers_until_the_agent_is_done(run_depot):
     assert not any("Say your name" in dumped(one) for one in stub.received if one.json["model"] == "m")
 
 
+@pytest.mark.slow
 def test_a_tool_that_ends_the_conversation_ends_it_and_nothing_else_of_its_message_is_played(run_depot):
     script = acts(
         steps(calls(("lend", {"item": "saw", "to": "Ravi"}), ("call_a_person", {"reason": "he asked"})))
@@ -187,6 +189,7 @@ def test_each_attempt_has_a_server_of_its_own_and_none_is_left(run_depot, depot)
             os.kill(process, 0)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_in_a_call_makes_the_attempt_invalid(run_depot, depot):
     scenario = depot / "dataset" / "scenario" / "two.yaml"
     scenario.write_text(scenario.read_text("utf-8") + "- name: crash\n", encoding="utf-8")
@@ -218,6 +221,7 @@ def test_a_search_engine_that_is_not_there_is_said_before_anything_is_played(run
     assert run_depot("-k", "lend_a_saw", "--tb-without-sources").status == 0
 
 
+@pytest.mark.slow
 def test_servers_that_are_not_installed_are_said_before_anything_is_played(run_depot, monkeypatch):
     monkeypatch.delenv("PYTHONPATH")
     outcome = run_depot("-k", "lend_a_saw")
@@ -241,6 +245,7 @@ def test_workers_play_it_as_well(run_depot):
     assert outcome.counts == {"passed": 12, "skipped": 2}, outcome.text
 
 
+@pytest.mark.slow
 def test_its_own_folder_is_collected_beside_other_paths(run_depot, pytester):
     pytester.makepyfile(test_own="def test_own():\n    pass\n")
     outcome = run_depot("test_own.py", "-k", "own or lend_a_saw")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 
 import pytest
@@ -172,3 +173,36 @@ def test_junit_properties_of_the_suite_reach_the_file(pytester):
     assert pytester.runpytest_inprocess("-pno:xdist").ret == 0
     assert pytester.runpytest_inprocess("-pno:xdist", "--junitxml=j.xml").ret == 0
     assert '<property name="a.name" value="&lt;value&gt;"' in (pytester.path / "j.xml").read_text()
+
+
+def test_a_made_module_is_collected_like_one_that_was_imported(pytester):
+    pytester.makeconftest(
+        "from types import ModuleType\n"
+        "from pytest_thinkingbox.plugin.private import MadeModule\n"
+        "def pytest_collect_file(file_path, parent):\n"
+        "    if file_path.name != 'made.txt':\n"
+        "        return None\n"
+        "    def one(tmp_path): assert tmp_path.is_dir()\n"
+        "    one.__test__ = True\n"
+        "    def make():\n"
+        "        module = ModuleType('made')\n"
+        "        module.one = one\n"
+        "        return module\n"
+        "    file = MadeModule.from_parent(parent, path=file_path, nodeid='made.py')\n"
+        "    file.make = make\n"
+        "    return file\n"
+    )
+    pytester.makefile(".txt", made="raise SystemExit\n")
+    result = pytester.runpytest_inprocess("-v", "-p", "no:randomly")
+    result.stdout.fnmatch_lines(["*made.py::one PASSED*", "*1 passed*"])
+
+
+def test_an_assertion_of_a_syntax_tree_explains_itself(pytestconfig, tmp_path):
+    path = tmp_path / "one.py"
+    path.write_text("def one(a):\n    assert a == 2\n", encoding="utf-8")
+    tree = ast.parse(path.read_text("utf-8"))
+    private.explain_assertions(tree, path=path, config=pytestconfig)
+    names = {}
+    exec(compile(tree, str(path), "exec"), names)
+    with pytest.raises(AssertionError, match="assert 1 == 2"):
+        names["one"](1)
