@@ -45,6 +45,29 @@ async def run_in_turn(step: Callable[[], T]) -> T:
     return await future
 
 
+class Steps:
+    """Steps of one owner, who can tell whether one still runs when nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        self._running: set[object] = set()
+
+    @property
+    def running(self) -> bool:
+        return bool(self._running)
+
+    async def run_in_turn(self, step: Callable[[], T]) -> T:
+        mark = object()
+
+        def marked() -> T:
+            self._running.add(mark)
+            try:
+                return step()
+            finally:
+                self._running.discard(mark)
+
+        return await run_in_turn(marked)
+
+
 def _tell(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(what)

@@ -14,6 +14,7 @@ from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.dataset import collection_of
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.once import Restored
+from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.options import add_options, resolve
 from pytest_thinkingbox.plugin.sharding import Sharding
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
@@ -114,6 +115,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if runs_workers(config) or not any(plan_key in item.stash for item in session.items):
         return
     config.pluginmanager.register(_make_runner(session), "thinkingbox-runner")
+    config.pluginmanager.register(FewerCollections(), "thinkingbox-garbage")
 
 
 def _make_runner(session: pytest.Session) -> Runner:

@@ -194,7 +194,8 @@ def _run(
 
 
 def _pytest(arguments: Sequence[str], log: Path, cwd: Path) -> int:
-    quiet = ["--tb=no", "-q", "-s", "-p", "no:cacheprovider"]
+    # Whether a checker fails is asked here, a thousand times; nobody reads how it would explain itself.
+    quiet = ["--tb=no", "-q", "-s", "-p", "no:cacheprovider", "--assert=plain"]
     command = [sys.executable, "-m", "pytest", *quiet, *arguments]
     with (
         log.open("wb") as output,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import anyio
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool
 
+from pytest_thinkingbox.threads import Steps
 from pytest_thinkingbox.tools.functions import FunctionTools, wants_session
 from pytest_thinkingbox.tools.quiet import no_logging_setup
 
@@ -30,6 +33,11 @@ class DirectConnection:
         self.label = label
         self.tools: list[Tool] = []
         self._server = server
+        if isinstance(server, FunctionTools):
+            self._steps = server.steps
+        else:
+            self._steps = Steps()
+            _play_in_turn(server, self._steps)
 
     async def opened(self) -> None:
         self.tools = await self._server.list_tools()
@@ -43,11 +51,13 @@ class DirectConnection:
     @property
     def busy(self) -> bool:
         """Whether a function that was left behind still runs."""
-        return isinstance(self._server, FunctionTools) and bool(self._server.threads)
+        return self._steps.running
 
     def can_be_left(self, tool: Tool) -> bool:
         """Whether a call ends as soon as it is cancelled, whatever the tool does."""
-        return isinstance(self._server, FunctionTools) and self._server.in_thread(tool.name)
+        if isinstance(self._server, FunctionTools):
+            return self._server.in_thread(tool.name)
+        return not _tool_of(self._server, tool.name).is_async
 
     async def call(
         self, tool: Tool, arguments: dict[str, Any], *, seconds: float
@@ -71,6 +81,37 @@ class DirectConnection:
             if not isinstance(error, ToolError) or isinstance(error, UnexpectedToolError):
                 _log.exception("tool %r raised an unexpected exception", tool.name)
             return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+
+
+def _tool_of(server: MCPServer[Any], name: str) -> ServerTool:
+    tool = server._tool_manager.get_tool(name)
+    assert tool is not None, name
+    return tool
+
+
+def _play_in_turn(server: MCPServer[Any], steps: Steps) -> None:
+    """Let synchronous tools take turns, where the SDK gives each call a thread and the threads throw each other off."""
+    manager = server._tool_manager
+    call_tool = manager.call_tool
+    asynchronous: dict[str, ServerTool] = {}
+
+    async def played(
+        name: str, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
+    ) -> Any:
+        tool = manager.get_tool(name)
+        if tool is None or tool.is_async:
+            return await call_tool(name, arguments, context, convert_result=convert_result)
+        if name not in asynchronous:
+            asynchronous[name] = tool.model_copy(
+                update={"fn": partial(_in_turn, steps, tool.fn), "is_async": True}
+            )
+        return await asynchronous[name].run(arguments, context, convert_result=convert_result)
+
+    manager.call_tool = played  # type: ignore[method-assign]
+
+
+async def _in_turn(steps: Steps, function: Callable[..., Any], /, **arguments: Any) -> Any:
+    return await steps.run_in_turn(partial(function, **arguments))
 
 
 def needs_no_session(server: Any) -> bool:

@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from pytest_thinkingbox.declare import ServerContext
 from pytest_thinkingbox.errors import ConfigurationError
-from pytest_thinkingbox.threads import run_in_turn
+from pytest_thinkingbox.threads import Steps
 from pytest_thinkingbox.tools.failures import sentence
 
 
@@ -31,7 +31,7 @@ class FunctionTools:
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], context: ServerContext) -> None:
         self.context = context
-        self.threads: set[object] = set()  # of synchronous functions that run now
+        self.steps = Steps()  # synchronous functions
         self._functions = functions
         self._tools = _direct(functions)
 
@@ -209,16 +209,9 @@ async def _run_in_loop(function: Callable[..., Any], injected: dict[str, type], 
 
 async def _run_in_thread(function: Callable[..., Any], injected: dict[str, type], /, **arguments: Any) -> Any:
     tools = _here.get()
-
-    def run() -> Any:
-        thread = object()
-        tools.threads.add(thread)
-        try:
-            return _run(function, injected, tools.context, **arguments)
-        finally:
-            tools.threads.discard(thread)
-
-    return await run_in_turn(run)
+    return await tools.steps.run_in_turn(
+        functools.partial(_run, function, injected, tools.context, **arguments)
+    )
 
 
 _RUNNERS: dict[bool, Callable[..., Any]] = {False: _run, True: _run_async}
