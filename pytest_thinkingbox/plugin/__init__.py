@@ -13,8 +13,8 @@ from pytest_thinkingbox.plugin.collect import Collection
 from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.dataset import collection_of
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
-from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.garbage import FewerCollections
+from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
 from pytest_thinkingbox.plugin.sharding import Sharding
 from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
