@@ -1,7 +1,7 @@
 """Fewer passes of the garbage collector while attempts are played.
 
-An attempt makes some ten thousand objects, nearly all of which end without the collector. With Python's own threshold of
-700 new objects it took 6 to 9 % of the time of a run.
+An attempt makes some ten thousand objects, nearly all of which end without the collector. With Python's own
+threshold of 700 new objects it took 6 to 9 % of the time of a run.
 """
 
 from __future__ import annotations
