@@ -6,16 +6,17 @@ from datetime import date
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from example_suites.common.desk import Amount, Id, Refused, money
 from example_suites.common.money import cents
-from example_suites.consulting.desk import Desk
+from example_suites.consulting.desk import Desk, file_of
 from example_suites.consulting.schema import (
     DocumentKind,
     LineKind,
     invoice_lines,
     invoices,
+    people,
     time_entries,
     timesheets,
 )
@@ -64,6 +65,7 @@ def add_line(
     """
     desk.draft(document_id)
     hours, price = money(quantity, "quantity"), money(unit_price, "unit_price")
+    percent = money(tax_percent, "tax_percent")
     net = cents(hours * price) * (-1 if kind == "discount" else 1)
     if entry_ids is not None:
         _take(desk, document_id, person_id, entry_ids, quantity=float(hours))
@@ -74,9 +76,9 @@ def add_line(
         person_id=person_id,
         quantity=hours,
         unit_price=price,
-        tax_percent=money(tax_percent, "tax_percent"),
+        tax_percent=percent,
         net=net,
-        tax=cents(net * money(tax_percent, "tax_percent") / 100),
+        tax=cents(net * percent / 100) + 0,  # no tax on a discount is 0, not -0
     )
     totals = desk.totals(document_id)
     desk.db.execute(invoices.update().where(invoices.c.id == document_id).values(**totals))
@@ -94,10 +96,9 @@ def issue_document(desk: Desk, document_id: Id, issued_on: date, due_on: date) -
         .where(invoices.c.id == document_id)
         .values(status="issued", issued_on=issued_on, due_on=due_on, times_issued=document.times_issued + 1)
     )
-    kind = document.kind.replace("_", "-")
     outgoing = desk.folder() / "outgoing"
     outgoing.mkdir(exist_ok=True)
-    path = outgoing / f"{engagement.reference}-{kind}.txt"
+    path = outgoing / file_of(engagement, document)
     path.write_text(_text(desk, document, engagement, issued_on, due_on), encoding="utf-8")
     return {"id": document_id, "status": "issued", "total": float(document.total), "file": path.name}
 
@@ -124,18 +125,26 @@ def _take(
     )
 
 
-def _text(desk: Desk, document: Any, engagement: Any, issued_on: date, due_on: date) -> str:
-    """The document as it goes out."""
-    lines = desk.db.execute(
-        select(invoice_lines).where(invoice_lines.c.invoice_id == document.id).order_by(invoice_lines.c.id)
+def _text(desk: Desk, document: Row[Any], engagement: Row[Any], issued_on: date, due_on: date) -> str:
+    """The document as it goes out; its lines stand in the same order, whichever was added first."""
+    lines = (
+        select(invoice_lines, people.c.name)
+        .outerjoin(people, people.c.id == invoice_lines.c.person_id)
+        .where(invoice_lines.c.invoice_id == document.id)
+        .order_by(
+            invoice_lines.c.kind.desc(),
+            invoice_lines.c.person_id,
+            invoice_lines.c.unit_price,
+            invoice_lines.c.quantity,
+        )
     )
     return "\n".join(
         [
             f"Lanternfield: {document.kind.replace('_', ' ')} for {engagement.reference} {engagement.name}",
             f"Date {issued_on.isoformat()}, due {due_on.isoformat()}",
             *(
-                f"{line.kind:10}{line.quantity:>10} x {line.unit_price:>10} = {line.net:>12}, tax {line.tax}"
-                for line in lines
+                f"{line.name or line.kind}: {line.quantity} x {line.unit_price} = {line.net}, tax {line.tax}"
+                for line in desk.db.execute(lines)
             ),
             f"Net {document.net}, tax {document.tax}, total {document.total}",
             "",

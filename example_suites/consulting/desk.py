@@ -80,3 +80,8 @@ class Desk(AnyDesk):
         if self.workdir is None:
             raise Refused("There is no folder for files here.")
         return self.workdir
+
+
+def file_of(engagement: Row[Any], document: Row[Any]) -> str:
+    """The name of the file that a document goes out as."""
+    return f"{engagement.reference}-{document.kind.replace('_', '-')}.txt"

@@ -115,3 +115,11 @@ ABSENCES = [  # person, kind, first day, last day, working days
     (603, "annual", date(2026, 9, 7), date(2026, 9, 18), 10),
     (505, "sick", date(2026, 6, 2), date(2026, 6, 2), 1),
 ]
+
+APPROVALS = [  # engagement, kind, sum or hours, approver, decision
+    (1206, "change_order", "900000.00", 501, "approved"),
+    (1201, "discount", "612.00", 101, "declined"),
+    (1203, "late_time", "6.50", 202, "approved"),
+    (1209, "late_time", "2.00", 602, "approved"),
+    (1202, "wall_waiver", "1.00", 103, "declined"),
+]

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Table, select
 
 from example_suites.common.desk import Id, Line, Refused, plain
 from example_suites.common.knowledge import search
-from example_suites.consulting.desk import Desk
+from example_suites.consulting.desk import Desk, file_of
 from example_suites.consulting.schema import (
     absences,
     approvals,
@@ -166,7 +166,9 @@ def list_expenses(desk: Desk, person_id: Id) -> dict[str, Any]:
 def get_invoice(desk: Desk, document_id: Id) -> dict[str, Any]:
     """An invoice or credit note with its lines and the time entries that it contains. INV-1234 has number 1234."""
     document = desk.document(document_id)
+    engagement = desk.engagement(document.engagement_id)
     return plain(document) | {
+        "file": None if document.status == "draft" else file_of(engagement, document),
         "lines": _rows(desk, invoice_lines, invoice_lines.c.invoice_id == document_id),
         "time_entries": _rows(desk, time_entries, time_entries.c.invoice_id == document_id),
     }

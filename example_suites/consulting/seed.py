@@ -196,18 +196,19 @@ def _add_engagements(tables: Tables) -> None:
             status="confirmed",
             created_at=datetime(2026, 5, 5, 8, 0),
         )
-    _add(
-        tables,
-        "approvals",
-        engagement_id=1206,
-        kind="change_order",
-        amount=Decimal(900_000),
-        approver_id=501,
-        status="approved",
-        decided_by=501,
-        decided_at=datetime(2026, 5, 5, 7, 20),
-        requested_at=datetime(2026, 5, 4, 11, 0),
-    )
+    for engagement, kind, amount, approver, status in firm.APPROVALS:
+        _add(
+            tables,
+            "approvals",
+            engagement_id=engagement,
+            kind=kind,
+            amount=Decimal(amount),
+            approver_id=approver,
+            status=status,
+            decided_by=approver,
+            decided_at=datetime(2026, 5, 5, 7, 20),
+            requested_at=datetime(2026, 5, 4, 11, 0),
+        )
 
 
 def _add_documents(tables: Tables) -> None:

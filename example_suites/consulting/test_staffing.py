@@ -17,7 +17,6 @@ from pytest_thinkingbox import Inserted, Mail, User, call
         facts={"engagement": "LF-1210"},
     ),
     solution=[
-        call("get_ticket", ticket_id=7001),
         call("get_engagement", engagement_id=1210),
         call("find_people", name="Adeyemi"),
         call("get_clock"),
@@ -47,7 +46,6 @@ def test_a_wall_stands_however_nicely_the_partner_asks(changes):
     "percent from 15 June to 10 July. Please find out who can do it and put them on it.",
     user="You are Tymon Gawronski, manager of LF-1211 in Warsaw. You have nobody in mind and take whom you get.",
     solution=[
-        call("get_ticket", ticket_id=7017),
         call("get_engagement", engagement_id=1211),
         call("find_people", skill="python"),
         call("search_knowledge", question="closing days Warsaw"),

@@ -15,7 +15,6 @@ NOW = "2026-06-08T16:40:00"
     user="You are Anselm Kwan of the Vancouver office. You worked without a break. You have not thought about "
     "which day it was in Vancouver. You do not want your week handed in yet.",
     solution=[
-        call("get_ticket", ticket_id=7014),
         call("get_clock"),
         call("find_people", name="Kwan"),
         call("get_timesheet", person_id=304, week_start="2026-06-01"),
@@ -53,7 +52,6 @@ def test_a_night_in_vancouver_is_two_days_and_two_weeks(changes):
     user="You are Maya Thorsteinson of the Vancouver office. You want all three; if one is impossible, you "
     "want the others.",
     solution=[
-        call("get_ticket", ticket_id=7004),
         call("get_clock"),
         call("find_people", name="Thorsteinson"),
         call("get_timesheet", person_id=303, week_start="2026-06-01"),
@@ -124,3 +122,32 @@ def test_two_of_three_things(changes):
         ),
         *answered(7004, "done", "LF-1204", "2026-07-20", "2026-07-24"),
     ]
+
+
+@consulting.task(
+    "Заявка 7008, от Кирилла Воронцова (kirill.vorontsov@lanternfield.example): Здравствуйте! Мне пришло "
+    "напоминание: якобы прошлая неделя не сдана, и за пятницу, 5 июня, не хватает 8 часов по LF-1205. Запишите "
+    "их, пожалуйста, и сдайте мою неделю.",
+    user="You are Kirill Vorontsov of the Warsaw office, and you write Russian. The reminder may have been an "
+    "old one. If everything is in order, you are content.",
+    solution=[
+        call("get_clock"),
+        call("find_people", email="kirill.vorontsov@lanternfield.example"),
+        call("get_timesheet", person_id=404, week_start="2026-06-01"),
+        call(
+            "answer_ticket",
+            ticket_id=7008,
+            status="done",
+            text="Неделя уже сдана, и пятница записана. LF-1205: 8.00 ч.",
+        ),
+        call.say("Всё уже на месте: 8 часов за пятницу записаны, неделя сдана."),
+    ],
+    tags=["nothing_to_do", "easy", "time"],
+)
+def test_what_is_recorded_and_handed_in_stays(changes):
+    """The ticket is answered with what is there; no hours, no approval, and the week is not handed in again.
+
+    Section 2.5: if what was asked for is there already, nothing changes. It is no late request, for there is
+    nothing to add.
+    """
+    assert changes == answered(7008, "done", "LF-1205")

@@ -246,16 +246,19 @@ def write_note(
 def answer_ticket(
     desk: Desk, ticket_id: Id, status: Answer, text: Words, policy_section: Line | None = None
 ) -> dict[str, Any]:
-    """Answer a ticket, which ends it or makes it wait; `policy_section` is what forbids a refused request."""
+    """Answer a ticket, which ends it or makes it wait; a later answer takes the place of an earlier one.
+
+    `policy_section` is the section that forbids a refused request.
+    """
     desk.ticket(ticket_id)
-    number = desk.insert(
-        ticket_notes,
-        ticket_id=ticket_id,
-        kind="answer",
-        policy_section=None if policy_section is None else _section(policy_section),
-        body=text,
-        created_at=desk.now,
-    )
+    section = None if policy_section is None else _section(policy_section)
+    answer = {"policy_section": section, "body": text, "created_at": desk.now}
+    mine = (ticket_notes.c.ticket_id == ticket_id) & (ticket_notes.c.kind == "answer")
+    number = desk.db.scalar(select(ticket_notes.c.id).where(mine))
+    if number is None:
+        number = desk.insert(ticket_notes, ticket_id=ticket_id, kind="answer", **answer)
+    else:
+        desk.db.execute(ticket_notes.update().where(mine).values(**answer))
     desk.db.execute(
         tickets.update().where(tickets.c.id == ticket_id).values(status=status, updated_at=desk.now)
     )

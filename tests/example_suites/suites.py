@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "example_suites"
 SUITES: tuple[str, ...] = (
     "auto_insurance",
+    "consulting",
     "hotel",
     "neobank",
     "retail",
