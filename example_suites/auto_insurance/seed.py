@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from sqlalchemy import Connection
 
@@ -24,6 +24,7 @@ from example_suites.auto_insurance.cases import (
     Case,
     Loss,
 )
+from example_suites.auto_insurance.paperwork import Tables, add, add_paperwork
 from example_suites.auto_insurance.schema import CoverageKind, articles, metadata
 from example_suites.auto_insurance.writes import STANDARD_TERMS
 from example_suites.common.knowledge import articles_in, fill
@@ -60,8 +61,6 @@ _DESCRIPTIONS = {
     "vandalism": "Aerial and wiper broken off.",
 }
 
-Tables = dict[str, list[dict[str, Any]]]
-
 
 def rows() -> Tables:
     """Every row of the seed by table, parents before children."""
@@ -73,7 +72,7 @@ def rows() -> Tables:
         _add_claim(tables, loss)
     for index in range(30):
         _add_ordinary(tables, index)
-    _add_paperwork(tables)
+    add_paperwork(tables)
     return tables
 
 
@@ -182,7 +181,7 @@ def _add_policy(tables: Tables, case: Case) -> None:
             }
         )
     for due, amount, status in case.monthly or [(start.isoformat(), str(premium), "paid")]:
-        _add(
+        add(
             tables,
             "instalments",
             policy_id=number,
@@ -217,7 +216,7 @@ def _add_claim(tables: Tables, loss: Loss) -> None:
         }
     )
     if loss.handler is not None:
-        _add(tables, "assignments", claim_id=number, staff_id=loss.handler, created_at=reported_at)
+        add(tables, "assignments", claim_id=number, staff_id=loss.handler, created_at=reported_at)
     for place, (shop, status, amount, report) in enumerate(loss.appraisals, start=1):
         tables["appraisals"].append(
             {
@@ -246,7 +245,7 @@ def _add_claim(tables: Tables, loss: Loss) -> None:
             "created_at": paid_at,
         }
     )
-    _add(
+    add(
         tables,
         "letters",
         customer_id=policy["customer_id"],
@@ -299,106 +298,10 @@ def _add_ordinary(tables: Tables, index: int) -> None:
             status="closed",
             appraisals=[(list(CITIES).index(zone) * 10 + 22, "received", str(cost), "As discussed.")],
             paid=str(min(cost - deductible, limit)) if cost > deductible else None,
-            further={"own_fault_percent": 100} if kind == "collision" else {},
+            further={"own_fault_percent": 0 if number == 7006 else 100} if kind == "collision" else {},
         ),
     )
 
 
-def _add_paperwork(tables: Tables) -> None:
-    """What colleagues did before: approvals, recoveries, endorsements, documents, notes and the log of tools."""
-    for claim, insurer, demanded, status in (
-        (3090, "Harbourline Insurance", "2290.00", "open"),
-        (3006, "Ravenscar Mutual", "642.00", "settled"),
-    ):
-        _add(
-            tables,
-            "recoveries",
-            claim_id=claim,
-            insurer=insurer,
-            demanded=Decimal(demanded),
-            recovered=Decimal(demanded if status == "settled" else 0),
-            status=status,
-            created_at=datetime(2026, 2, 24, 16, 0),
-        )
-    large = [one for one in tables["payments"] if one["amount"] > 700 and one["id"] < 8040]
-    for index, payment in enumerate(large):
-        _add(
-            tables,
-            "approvals",
-            claim_id=payment["claim_id"],
-            amount=payment["amount"],
-            approver_id=1 + index % 2,
-            status="approved",
-            decided_by=1 + index % 2,
-            decided_at=payment["created_at"],
-            requested_at=payment["created_at"] - timedelta(hours=9),
-        )
-    for policy, kind, change, details in (
-        (7069, "add_driver", "97.64", {"driver": "Ana Hale"}),
-        (7010, "add_coverage", "38.90", {"coverage": "glass"}),
-        (7023, "remove_coverage", "-21.15", {"coverage": "towing"}),
-    ):
-        _add(
-            tables,
-            "endorsements",
-            policy_id=policy,
-            kind=kind,
-            effective_on=date(2026, 5, 9),
-            premium_change=Decimal(change),
-            details=details,
-            created_at=datetime(2026, 5, 8, 13, 30),
-        )
-        _add(
-            tables,
-            "letters",
-            customer_id=policy - 6000,
-            policy_id=policy,
-            claim_id=None,
-            kind="confirmation",
-            body=f"LM-{policy}: the premium changes by {change} dollars from 9 May 2026.",
-            created_at=datetime(2026, 5, 8, 13, 31),
-        )
-    for policy, claim, kind, status in (
-        (7096, None, "proof_of_sale", "received"),
-        (7084, 3084, "police_report", "received"),
-        (7092, 3092, "photos", "received"),
-        (7067, 3067, "photos", "received"),
-        (7061, 3061, "invoice", "requested"),
-    ):
-        _add(
-            tables,
-            "documents",
-            policy_id=policy,
-            claim_id=claim,
-            kind=kind,
-            status=status,
-            created_at=datetime(2026, 5, 11, 18, 45),
-        )
-    for claim in (3011, 3015):
-        _add(
-            tables,
-            "notes",
-            policy_id=claim + 4000,
-            claim_id=claim,
-            kind="refusal",
-            policy_section="4.1",
-            body=f"CL-{claim}: asked for the deductible back; refused.",
-            created_at=datetime(2026, 3, 4, 19, 0),
-        )
-    for tool in ("search", "get_claim", "send_letter"):
-        _add(
-            tables,
-            "audit_log",
-            tool=tool,
-            arguments={},
-            refused=False,
-            created_at=datetime(2026, 5, 11, 18, 0),
-        )
-
-
 def _dotted(name: str) -> str:
     return name.lower().replace(" ", ".")
-
-
-def _add(tables: Tables, table: str, **columns: Any) -> None:
-    tables[table].append({"id": len(tables[table]) + 1, **columns})
