@@ -69,7 +69,7 @@ def add_paperwork(tables: Tables) -> None:
             body=f"LM-{policy}: the premium changes by {change} dollars from 9 May 2026.",
             created_at=datetime(2026, 5, 8, 13, 31),
         )
-    for policy, claim, kind, status in (
+    for policy, on_claim, kind, status in (
         (7096, None, "proof_of_sale", "received"),
         (7084, 3084, "police_report", "received"),
         (7092, 3092, "photos", "received"),
@@ -80,7 +80,7 @@ def add_paperwork(tables: Tables) -> None:
             tables,
             "documents",
             policy_id=policy,
-            claim_id=claim,
+            claim_id=on_claim,
             kind=kind,
             status=status,
             created_at=datetime(2026, 5, 11, 18, 45),

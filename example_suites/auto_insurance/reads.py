@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, or_, select
+from sqlalchemy import ColumnElement, Select, Table, or_, select
 
 from example_suites.auto_insurance.desk import Desk
 from example_suites.auto_insurance.schema import (
@@ -49,7 +49,7 @@ def search(desk: Desk, words: Line) -> dict[str, Any]:
     """Policies, and the claims on them, by part of the name of policyholder or driver, or by registration."""
     named = select(drivers.c.policy_id).where(drivers.c.name.icontains(words, autoescape=True))
     registered = select(vehicles.c.policy_id).where(vehicles.c.registration.icontains(words, autoescape=True))
-    found = (
+    found: Select[Any] = (
         select(
             policies.c.id,
             policies.c.customer_id,
@@ -71,7 +71,7 @@ def search(desk: Desk, words: Line) -> dict[str, Any]:
     )
     answer = [plain(row) for row in desk.db.execute(found)]
     for policy in answer[:20]:
-        of_policy = (
+        of_policy: Select[Any] = (
             select(claims.c.id, claims.c.kind, claims.c.status, claims.c.occurred_at, vehicles.c.registration)
             .join(vehicles, vehicles.c.id == claims.c.vehicle_id)
             .where(claims.c.policy_id == policy["id"])
