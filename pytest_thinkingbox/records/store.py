@@ -204,8 +204,8 @@ class _Tries:
 
 
 def _is_named(key: str, name: str) -> bool:
-    """Whether `name` is a node id or the end of one, from a file, class or function on."""
-    return key == name or (bool(name) and key.endswith((f"::{name}", f"/{name}")))
+    """Whether `name` is the id of an attempt or the end of one, from a file, class or function on."""
+    return key == name or (bool(name) and key.endswith((f":{name}", f"/{name}")))
 
 
 def find_campaign(path: Path) -> Path:

@@ -8,8 +8,12 @@ from pytest_thinkingbox.compat.context import TestContext, Text, context_of
 from pytest_thinkingbox.compat.direct import formatted
 from pytest_thinkingbox.compat.files import FixtureFile
 from pytest_thinkingbox.compat.fixtures import BrokenFixture, made
+from pytest_thinkingbox.compat.judging import Judge
 from pytest_thinkingbox.compat.merge import merge, merge_servers
 from pytest_thinkingbox.compat.standin import standing_in
+from pytest_thinkingbox.episodes.judging import Judge as CampaignJudge
+from pytest_thinkingbox.errors import JudgeBroke
+from pytest_thinkingbox.state.rulings import Ruling
 
 
 @pytest.mark.parametrize(
@@ -125,3 +129,37 @@ def test_names_of_the_other_package_that_are_not_there_are_said():
     assert Judge.__module__ == "pytest_thinkingbox.compat.judging"
     with pytest.raises(ModuleNotFoundError):
         import thinkingbox  # noqa: F401
+
+
+def test_every_question_of_a_judge_is_one_question_about_one_text():
+    asked = []
+
+    def ask(question: str, about: str) -> Ruling:
+        asked.append((question, about))
+        return Ruling(
+            question=question, about="0" * 64, answer="no", reason="It is not.", model="j", cached=False
+        )
+
+    judge = Judge(CampaignJudge(ask))
+    assert not judge.text_yesno("A text.", "Is it long?")
+    assert not judge.yesno("Is water dry?")
+    assert not judge.evaluate_bool("Is it polite?", "Go away.")
+    assert judge.text_yesno_with_motivation("A.", "B?") == {"answer": False, "motivation": "It is not."}
+    assert judge.no_repeat("one", ["two"])
+    assert asked == [
+        ("Is it long?", "A text."),
+        ("Is water dry?", ""),
+        ("Is it polite?", "Go away."),
+        ("B?", "A."),
+        (
+            "Does the first message repeat what the second message says?",
+            "The first message:\none\n\nThe second message:\ntwo",
+        ),
+    ]
+
+
+def test_a_judge_that_is_asked_for_a_text_of_its_own_makes_the_attempt_invalid_whatever_becomes_of_it():
+    judge = CampaignJudge(lambda question, about: pytest.fail("nobody is to be asked"))
+    with pytest.raises(JudgeBroke, match="answers yes/no questions only"):
+        Judge(judge)._get_text_completion([Text("user", "Score it.")])
+    assert isinstance(judge.broken, JudgeBroke)
