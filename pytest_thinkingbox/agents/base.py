@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,7 +32,7 @@ class ToolOutput:
     """What a tool call gave: `text` is for the agent; `value` is structured content or None.
 
     `fault` says what was done to the call on purpose, "" when nothing was. `said` is what the tool told the user by
-    itself; with `ends` the conversation is over.
+    itself; with `ends` the conversation is over. `late` says that it did not answer in time.
     """
 
     text: str
@@ -41,6 +41,7 @@ class ToolOutput:
     fault: str = ""
     said: str | None = None
     ends: bool = False
+    late: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from pytest_thinkingbox.backends.base import Backend, Lease, NotInRecord
 from pytest_thinkingbox.episodes.model import Episode
 from pytest_thinkingbox.episodes.outcomes import meaning_of
 from pytest_thinkingbox.episodes.run import current_attempt
+from pytest_thinkingbox.state.diff import same
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.threads import run_in_turn
 
@@ -49,7 +50,7 @@ def _restore(backend: Backend, episode: Episode) -> None:
     try:
         lease.rebuild(episode.diff)
         lease.cut()
-        if lease.read_changes(audit=False) != episode.diff:
+        if not same(lease.read_changes(audit=False), episode.diff):
             raise NotInRecord(
                 "the state that was made from its changes is not the one that they were read from"
             )

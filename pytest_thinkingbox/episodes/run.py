@@ -264,6 +264,7 @@ async def _converse(
                     limits=request.limits,
                     tools=request.tools,
                     containers=world.containers,
+                    alive=lease.alive,
                 )
             )
         )

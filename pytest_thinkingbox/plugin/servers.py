@@ -99,6 +99,14 @@ class _Owner:
         self._plan = plan
         self._claim = claim
 
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        from pytest_thinkingbox.backends.server.container import starts_of
+
+        if starts_of(self._plan.name) > 1:
+            terminalreporter.write_line(
+                "thinkingbox: the database server broke down and was started again; what ran on it was played again"
+            )
+
     def pytest_unconfigure(self) -> None:
         from pytest_thinkingbox.backends import local_server
         from pytest_thinkingbox.backends.server.claims import was_used

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from pytest_thinkingbox.state.model import Row, RowChange, TableInfo
+from pytest_thinkingbox.state.model import Row, RowChange, StateDiff, TableInfo
 from pytest_thinkingbox.state.values import canonical, canonical_row, equal, order_key
 
 Dump = Mapping[str, Iterable[Row]]
@@ -46,6 +46,16 @@ def diff_rows(before: Iterable[Row], after: Iterable[Row], info: TableInfo) -> l
         if group not in old:
             changes += [RowChange("insert", info.name, key_of(row, info), None, row) for row in rows]
     return sorted(changes, key=lambda change: _order(change, info))
+
+
+def same(one: StateDiff, other: StateDiff) -> bool:
+    """Whether two lists of changes say the same, where `==` would tell a NaN from itself."""
+    return one.schema == other.schema and list(map(_meaning, one.rows)) == list(map(_meaning, other.rows))
+
+
+def _meaning(change: RowChange) -> Hashable:
+    before, after = (None if row is None else canonical_row(row) for row in (change.before, change.after))
+    return change.kind, change.table, before, after
 
 
 def changed_columns(before: Row, after: Row) -> tuple[str, ...]:

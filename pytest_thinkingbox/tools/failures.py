@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # SQLite has no error class of its own for a file that is gone or a disk that is full.
 _SQLITE_DEAD = ("disk i/o error", "unable to open database file", "database or disk is full")
+# PostgreSQL; MariaDB and MySQL, whose tables are full when their disk is.
+_SERVER_FULL = re.compile(r"no space left on device|\bthe table '.*' is full", re.IGNORECASE)
 
 
 class DatabaseWatch:
@@ -52,8 +55,10 @@ def is_dead(error: BaseException) -> bool:
         if error.connection_invalidated:
             return True
         origin: BaseException = error.orig or error
-        return is_dead(origin) or (
-            isinstance(error, InterfaceError) and not isinstance(origin, sqlite3.Error)
+        return (
+            is_dead(origin)
+            or bool(_SERVER_FULL.search(str(origin)))
+            or (isinstance(error, InterfaceError) and not isinstance(origin, sqlite3.Error))
         )
     if isinstance(error, sqlite3.Error):
         return str(error).lower().startswith(_SQLITE_DEAD)

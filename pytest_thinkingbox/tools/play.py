@@ -92,7 +92,9 @@ def _is_down(error: MCPError, *, http: bool) -> bool:
 
 def too_late(tool: Tool, seconds: float) -> ToolOutput:
     return ToolOutput(
-        f"{tool.name} did not answer within {seconds:g} s. It may have taken effect or not.", error=True
+        f"{tool.name} did not answer within {seconds:g} s. It may have taken effect or not.",
+        error=True,
+        late=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ class Toolbox:
         limits: Limits,
         scrubber: Scrubber,
         watch: DatabaseWatch,
+        alive: Callable[[], bool],
     ) -> None:
         self.specs = tuple(
             ToolSpec(
@@ -59,6 +60,7 @@ class Toolbox:
         self._seconds = limits.tool_seconds
         self._scrub = scrubber
         self._watch = watch
+        self._alive = alive
         self._calls: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -93,6 +95,8 @@ class Toolbox:
         )
         if self._watch.dead is not None:
             raise InfrastructureDown(f"the database died while {name} ran: {self._watch.dead}")
+        if output.late and not await asyncio.to_thread(self._alive):
+            raise InfrastructureDown(f"the database server did not answer any more while {name} ran")
         text = (
             self._scrub.error(route.words(output.text)) if output.error else self._scrub.result(output.text)
         )
@@ -196,13 +200,14 @@ async def open_toolbox(
     workdir: Path | None = None,
     tools: Tools | None = None,
     containers: Containers,
+    alive: Callable[[], bool],
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
     `mail_host` is "" without a mail sink, `http_url` without an HTTP sink; `tools` are the task's own; `containers`
-    are those of this process. Raises ConfigurationError for what the
-    author has to change (placeholders, two tools of one name, no such program) and InfrastructureDown for
-    a server that does not start.
+    are those of this process; `alive` says whether the database's server answers. Raises ConfigurationError for what
+    the author has to change (placeholders, two tools of one name, no such program) and InfrastructureDown for a
+    server that does not start.
     """
     from pytest_thinkingbox.tools.connect import connect
     from pytest_thinkingbox.tools.failures import DatabaseWatch
@@ -251,7 +256,9 @@ async def open_toolbox(
                 await connection.opened()
             servers = zip(connections, (one.tools for one in environment.servers), strict=True)
             overrides = [(environment.name, environment.tools), (attempt_id, tools)]
-            toolbox = Toolbox(routes_of(servers, overrides), limits=limits, scrubber=scrubber, watch=watch)
+            toolbox = Toolbox(
+                routes_of(servers, overrides), limits=limits, scrubber=scrubber, watch=watch, alive=alive
+            )
             try:
                 yield toolbox
             finally:

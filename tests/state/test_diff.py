@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import given
 
 from pytest_thinkingbox.state.apply import apply
-from pytest_thinkingbox.state.diff import diff_tables
+from pytest_thinkingbox.state.diff import diff_tables, same
 from pytest_thinkingbox.state.model import RowChange, StateDiff, TableInfo
 from pytest_thinkingbox.state.values import canonical_row
 from tests.state.strategies import COMPOSITE, KEYED, KEYLESS, PROPERTY, TABLES, dumps
@@ -108,3 +109,14 @@ def test_the_order_of_rows_decides_nothing(before: Dump, after: Dump) -> None:
     assert [(change.kind, change.table, change.key) for change in forwards] == [
         (change.kind, change.table, change.key) for change in backwards
     ]
+
+
+def test_a_nan_that_came_back_from_a_record_is_the_same() -> None:
+    def read() -> StateDiff:
+        nan = {"id": 1, "x": float("nan"), "y": Decimal("NaN")}
+        return StateDiff(rows=(RowChange("update", "t", (1,), nan, nan | {"id": 2}),))
+
+    assert read() != read()
+    assert same(read(), read())
+    assert not same(read(), StateDiff())
+    assert not same(read(), StateDiff(rows=(RowChange("insert", "t", (1,), None, {"id": 1}),)))

@@ -173,3 +173,9 @@ def test_20_attempts_share_a_server_over_http(world: World) -> None:
             return await asyncio.gather(*(attempt(url, str(n)) for n in range(20)))
 
     assert asyncio.run(play()) == [f"{n} none" for n in range(20)]
+
+
+def test_a_call_that_times_out_while_the_database_server_is_halted_is_an_outage(world: World) -> None:
+    world.alive = False
+    with pytest.raises(InfrastructureDown, match="did not answer any more while slow ran"):
+        call(world, "slow", {}, tool_seconds=0.3)

@@ -28,6 +28,8 @@ def environment_of(servers: Sequence[Server], **options: Any) -> Environment:
 class World:
     """A SQLite file with a table `bookings(id primary key, guest)`, and toolboxes on it."""
 
+    alive = True
+
     def __init__(self, folder: Path) -> None:
         self.file = folder / "attempt.db"
         self.url = f"sqlite:///{self.file}"
@@ -56,6 +58,7 @@ class World:
             limits=Limits(tool_seconds=tool_seconds),
             tools=task_tools,
             containers=containers or Containers(),
+            alive=lambda: self.alive,
         ) as toolbox:
             yield toolbox
 

@@ -141,6 +141,8 @@ class MySQLBackend:
         """Remove what the attempt had. Of a server that is gone, or was begun again, nothing is left."""
         with self._lock:
             self._leases.discard(lease)
+        if not server.alive():
+            return
         try:
             server.remove(users=[lease.login.name, lease.owner], database=lease.database)
         except (InfrastructureDown, MySQLError):

@@ -23,6 +23,7 @@ from pytest_thinkingbox.backends.mysql.template import Template
 from pytest_thinkingbox.backends.mysql.users import Login
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
 from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
+from pytest_thinkingbox.state.diff import same
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.state.values import equal
 
@@ -74,6 +75,8 @@ class MySQLLease:
             if self._cut or self._released:
                 return
             self._gate.shut = True
+            if not self._server.alive():  # one that is halted would be waited for without end
+                raise InfrastructureDown("the database server does not answer any more")
             self._server.execute(f"ALTER USER {sql.account(self.login.name)} ACCOUNT LOCK")
             self._server.end_sessions(self.login.name, seconds=_CUT_SECONDS)
             self._server.end_orphans()
@@ -133,7 +136,7 @@ class MySQLLease:
             try:
                 rebuild(connection, self._template.catalog, diff, owner=self.owner)
                 query(connection, values.SETTINGS)
-                if self._changes(connection) != diff:
+                if not same(self._changes(connection), diff):
                     raise NotInRecord("the stored changes do not lead to the state that they were read from")
             finally:
                 shut(connection)

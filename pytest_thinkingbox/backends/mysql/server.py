@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError
 from pytest_thinkingbox.backends.mysql import sql
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
 from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, token_of
+from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
 _CONNECT_SECONDS = 10
@@ -54,6 +55,7 @@ class MySQLServer:
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._closed = False
+        self._probe = Probe(lambda: query(self._keeper, "SELECT 1"), refused=MySQLError)
         try:
             self._keeper = self.connect()
         except (*sql.LOST, RuntimeError) as error:
@@ -193,12 +195,7 @@ class MySQLServer:
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
-        try:
-            with self._lock:
-                query(self._keeper, "SELECT 1")
-        except MySQLError:
-            return False
-        return True
+        return self._probe()
 
     def sweep(self) -> list[str]:
         """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""

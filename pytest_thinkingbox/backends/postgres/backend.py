@@ -93,7 +93,7 @@ class PostgresBackend:
                 templates = list(self._templates.values())
                 self._templates.clear()
                 self._leases.clear()
-            self._clones.close()
+            self._clones.close(wait=False)
             for template in templates:
                 template.close()
             try:

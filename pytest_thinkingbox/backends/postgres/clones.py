@@ -124,11 +124,11 @@ class Clones:
         with suppress(RuntimeError):  # the threads have ended: the campaign is being removed
             self._threads.submit(run)
 
-    def close(self) -> None:
-        """Wait for what has begun; the rest is dropped with the campaign."""
+    def close(self, *, wait: bool = True) -> None:
+        """Wait for what has begun, unless the server is gone; the rest is dropped with the campaign."""
         with self._lock:
             self._closed = True
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(wait=wait, cancel_futures=True)
 
 
 def _is_alone(connection: psycopg.Connection[Any]) -> bool:

@@ -14,13 +14,13 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pytest_thinkingbox.backends.server.names import Campaign, campaign_of
+from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
 Connection = psycopg.Connection[Any]
 
 _OLDEST = 140000  # pg_read_all_data, DROP DATABASE ... WITH (FORCE)
 _CONNECT_SECONDS = 10
-_PROBE_SECONDS = 5.0
 
 
 class PostgresServer:
@@ -36,7 +36,7 @@ class PostgresServer:
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._closed = False
-        self._probing = threading.Lock()
+        self._probe = Probe(lambda: self._keeper.execute("SELECT 1"), refused=psycopg.Error)
         try:
             self._keeper = self.connect()
         except psycopg.OperationalError as error:
@@ -145,18 +145,7 @@ class PostgresServer:
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
-        answered = threading.Event()
-
-        def probe() -> None:
-            with suppress(psycopg.Error), self._probing:
-                self._keeper.execute("SELECT 1")
-                answered.set()
-
-        # A server that is halted neither answers nor refuses, so that somebody else has to wait for it.
-        thread = threading.Thread(target=probe, name="thinkingbox-probe", daemon=True)
-        thread.start()
-        thread.join(_PROBE_SECONDS)
-        return answered.is_set()
+        return self._probe()
 
     def sweep(self) -> list[str]:
         """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 60.0
 _STARTS = 2
+_PATIENCE = 10.0  # seconds until a server that runs and does not answer is given up
 
 
 class NotYet(Exception):
@@ -57,13 +59,22 @@ class Local:
         return FileLock(claims.folder() / f"{self._plan.name}.starting")
 
     def _count_start(self) -> None:
-        counted = claims.folder() / f"{self._plan.name}.starts"
-        starts = int(counted.read_text()) if counted.exists() else 0
+        starts = starts_of(self._plan.name)
         if starts >= _STARTS:
             raise InfrastructureDown(
                 f"the database server {self._plan.name} died again after it was started again"
             )
-        counted.write_text(str(starts + 1))
+        _counted(self._plan.name).write_text(str(starts + 1))
+
+
+def starts_of(name: str) -> int:
+    """How often the server of this plan was started, by whichever process."""
+    counted = _counted(name)
+    return int(counted.read_text()) if counted.exists() else 0
+
+
+def _counted(name: str) -> Path:
+    return claims.folder() / f"{name}.starts"
 
 
 def wait(ask: Callable[[], str], *, dies: Callable[[], str | None]) -> str:
@@ -95,31 +106,47 @@ class ContainerServer(Local):
         with self._docker() as docker, self._starting():
             url = product.url(plan, docker.host)
             container = docker.find(plan.name)
-            if container is not None and container.status == "running":
+            if container is not None and container.status == "running" and self._answers(url):
                 return url
             started = time.monotonic()
             self._count_start()
+            image = self._image(image)
             if container is None:
                 docker.sweep()
-                image = self._image(image)
                 say(f"thinkingbox: starting {image} in a container ...")
                 docker.pull(image, say=say)
-                docker.run(
-                    image=image,
-                    name=plan.name,
-                    claim=plan.name,
-                    ports={product.port: plan.port},
-                    environment=product.environment(plan.password),
-                    command=product.command(options),
-                    tmpfs=product.data,
-                )
             else:
-                say(f"thinkingbox: the container {plan.name} has ended; starting it again ...")
-                container.start()
+                # Whatever became of it: ended, halted, cut off from its network, out of space.
+                say(
+                    f"thinkingbox: the container {plan.name} does not answer any more; starting another one ..."
+                )
+                docker.remove(plan.name)
+            docker.run(
+                image=image,
+                name=plan.name,
+                claim=plan.name,
+                ports={product.port: plan.port},
+                environment=product.environment(plan.password),
+                command=product.command(options),
+                tmpfs=product.data,
+            )
             answer = wait(lambda: product.ask(url), dies=lambda: docker.last_words(plan.name))
             product.settle(url)
             say(f"thinkingbox: {answer} answers after {time.monotonic() - started:.1f} s")
         return url
+
+    def _answers(self, url: str) -> bool:
+        """Not at once: a busy machine is no reason to end what runs on its server."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._product.ask(url)
+            except NotYet:
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(0.2)
+            else:
+                return True
 
     def _docker(self) -> Docker:
         from pytest_thinkingbox.backends.server.docker import Docker

@@ -33,6 +33,7 @@ from pytest_thinkingbox.backends.sqlite.rebuild import rebuild
 from pytest_thinkingbox.backends.sqlite.rows import read_rows
 from pytest_thinkingbox.backends.sqlite.template import Template
 from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.state.diff import same
 from pytest_thinkingbox.state.model import SchemaDelta, StateDiff
 
 _MANY_PAGES = 5_000  # from here on reading whole tables costs less
@@ -131,7 +132,7 @@ class SqliteLease:
                 if not self._fast:
                     return self._full(judge)
                 found = self._quick(judge)
-                if audit and found != (expected := self._full(judge)):
+                if audit and not same(found, expected := self._full(judge)):
                     raise AuditMismatch(f"fast path: {found}\nfull comparison: {expected}")
             except sqlite3.DatabaseError as error:
                 return StateDiff(schema=self._unreadable(judge, error))

@@ -85,44 +85,6 @@ def test_one_container_for_the_whole_campaign(
     assert list(claims.folder().glob(f"thinkingbox-{campaign}*")) == []
 
 
-@pytest.mark.slow
-def test_a_server_that_dies_makes_attempts_invalid_and_is_started_again(
-    docker: None, suite: Callable[..., Path], run: Run
-) -> None:
-    suite("""
-        import subprocess
-        from pathlib import Path
-
-        def kill():
-            first = not Path("killed").exists()
-            Path("killed").touch()
-            if first:
-                campaign = max(Path(".thinkingbox").glob("2*")).name
-                found = subprocess.run(["docker", "ps", "--format", "{{.Names}}"], capture_output=True, text=True)
-                [name] = [one for one in found.stdout.split() if one == f"thinkingbox-{campaign}"]
-                subprocess.run(["docker", "kill", name], capture_output=True, check=True)
-
-        async def agent(task):
-            kill()
-            await task.call_tool("set_status", {"order_id": 1, "status": "closed"})
-            return "done"
-
-        @shop.task("Close order 1.")
-        def test_close(changes):
-            assert changes == [Updated("orders", 1, status="closed")]
-    """)
-    outcome = run(
-        "-p", "no:xdist", f"--tb-backend={IMAGE}", "--tb-attempts=2", "--tb-concurrency=1",
-        "--tb-agent=python:test_shop:agent", agent=None, subprocess=True,
-    )  # fmt: skip
-    assert outcome.counts == {"passed": 2}, outcome.text
-    assert sorted((one["outcome"], one["cause"]) for one in outcome.records()) == [
-        ("invalid", "infrastructure"),
-        ("passed", None),
-        ("passed", None),
-    ]
-
-
 def test_a_server_that_does_not_answer_ends_the_run(suite: Callable[..., Path], run: Run) -> None:
     suite(TASKS)
     outcome = run("-p", "no:xdist", "--tb-backend=mysql+pymysql://me:secret123@127.0.0.1:1")

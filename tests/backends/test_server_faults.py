@@ -1,0 +1,219 @@
+"""Whole runs of pytest whose database server breaks: attempts are invalid, never failed, and the campaign goes on."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pymysql
+import pytest
+from sqlalchemy import make_url
+
+from pytest_thinkingbox.backends import local_server
+from pytest_thinkingbox.backends.server.plan import ServerPlan
+from tests.conftest import Outcome, Run
+from tests.support.servers import MARIADB_IMAGE, POSTGRES_IMAGE, need_image, started
+
+pytestmark = pytest.mark.slow
+
+IMAGES = {"postgres": POSTGRES_IMAGE, "mariadb": MARIADB_IMAGE}
+VARIABLES = {"postgres": "THINKINGBOX_POSTGRES_IMAGE", "mariadb": "THINKINGBOX_MARIADB_IMAGE"}
+
+SUITE = """
+    import subprocess
+    from pathlib import Path
+
+    def break_it():
+        first = not Path("broken").exists()
+        Path("broken").touch()
+        if first:
+            campaign = max(Path(".thinkingbox").glob("2*")).name
+            for command in COMMANDS:
+                subprocess.run(command.format(name=f"thinkingbox-{campaign}"), shell=True, check=True)
+
+    async def agent(task):
+        break_it()
+        await task.call_tool("set_status", {"order_id": 1, "status": "closed"})
+        return "done"
+
+    @pytest.mark.parametrize("task", [1, 2])
+    @shop.task("Close order 1.", limits=Limits(tool_seconds=3))
+    def test_close(changes, task):
+        assert changes == [Updated("orders", 1, status="closed")]
+"""
+
+STARTED_AGAIN = "the database server broke down and was started again; what ran on it was played again"
+
+
+@pytest.fixture(params=["postgres", "mariadb"])
+def kind(request: pytest.FixtureRequest) -> str:
+    need_image(IMAGES[request.param], VARIABLES[request.param])
+    return str(request.param)
+
+
+def of_agent(*arguments: str) -> tuple[str, ...]:
+    return (*arguments, "--tb-agent=python:test_shop:agent", "--tb-concurrency=2")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["docker kill {name}", "docker pause {name}", "docker network disconnect bridge {name}"],
+    ids=["kill", "pause", "network"],
+)
+def test_a_container_that_breaks_is_replaced_once_and_nothing_is_lost(
+    kind: str, command: str, suite: Callable[..., Path], run: Run
+) -> None:
+    suite(f"COMMANDS = [{command + ' >/dev/null'!r}]\n" + SUITE.replace("\n    ", "\n"))
+    outcome = run(
+        *of_agent("-p", "no:xdist", f"--tb-backend={IMAGES[kind]}", "--tb-attempts=2"),
+        agent=None,
+        subprocess=True,
+    )
+    assert outcome.counts == {"passed": 4}, outcome.text
+    campaign = next(Path(".thinkingbox").glob("2*")).name
+    assert STARTED_AGAIN in outcome.text
+    check(outcome)
+    left = subprocess.run(["docker", "ps", "-a", "--format", "{{.Names}}"], capture_output=True, text=True)
+    assert campaign not in left.stdout
+
+
+def check(outcome: Outcome, *, attempts: int = 4) -> None:
+    """Every attempt passed in the end, what was invalid is an outage, and the summary counts it."""
+    records = outcome.records()
+    assert {(one["outcome"], one["cause"]) for one in records if not one["final"]} == {
+        ("invalid", "infrastructure")
+    }
+    assert outcome.outcomes() == ["passed"] * attempts
+    assert f", {len(records) - attempts} tries played again" in " ".join(outcome.text.split())
+
+
+def test_two_workers_replace_it_once(kind: str, suite: Callable[..., Path], run: Run) -> None:
+    suite("COMMANDS = ['docker kill {name} >/dev/null']\n" + SUITE.replace("\n    ", "\n"))
+    outcome = run(
+        *of_agent("-n2", f"--tb-backend={IMAGES[kind]}", "--tb-attempts=3"), agent=None, subprocess=True
+    )
+    assert outcome.counts == {"passed": 6}, outcome.text
+    assert STARTED_AGAIN in outcome.text
+    check(outcome, attempts=6)
+
+
+@contextmanager
+def small(kind: str, size: str) -> Iterator[tuple[str, str]]:
+    """The name and the URL of a server whose files lie in a small memory file system."""
+    plan = ServerPlan.make(IMAGES[kind], campaign=f"small-{secrets.token_hex(4)}")
+    own = local_server(plan)
+    product = own._product  # type: ignore[attr-defined]
+    try:
+        subprocess.run(
+            [
+                "docker", "run", "-d", "--name", plan.name, "-p", f"127.0.0.1:{plan.port}:{product.port}",
+                "--tmpfs", f"{product.data}:rw,size={size}",
+                *(f"-e{name}={value}" for name, value in product.environment(plan.password).items()),
+                IMAGES[kind], *product.command({}),
+            ],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        yield plan.name, own.ensure(image=None, options={}, say=print)
+    finally:
+        subprocess.run(["docker", "rm", "-fv", plan.name], capture_output=True)
+        own.stop()
+
+
+def test_a_full_disk_is_an_outage_until_there_is_room_again(
+    kind: str, suite: Callable[..., Path], run: Run
+) -> None:
+    with small(kind, "400m" if kind == "postgres" else "300m") as (name, url):
+        data = "/var/lib/postgresql/data" if kind == "postgres" else "/var/lib/mysql"
+        fill = f"docker exec {name} sh -c 'cat /dev/zero > {data}/ballast 2>/dev/null; true'"
+        suite(f"""
+            import subprocess
+            from pathlib import Path
+
+            def run_it(connection: Connection) -> str:
+                "Write much."
+                if not Path("filled").exists():
+                    Path("filled").touch()
+                    subprocess.run({fill!r}, shell=True, check=True)
+                for number in range(10, 3000):
+                    connection.execute(insert(log).values(id=number, line="x" * 200))
+                return "done"
+
+            def note(connection: Connection) -> str:
+                "Write a note."
+                connection.execute(insert(notes).values(id=1, text="hello"))
+                return "done"
+
+            wide = Environment(name="wide", database=shop.database, servers=[Server.functions([run_it, note])])
+
+            async def agent(task):
+                try:
+                    await task.call_tool("run_it", {{}})
+                    await task.call_tool("note", {{}})
+                finally:
+                    subprocess.run("docker exec {name} rm -f {data}/ballast", shell=True, check=True)
+                return "done"
+
+            @wide.task("Write.")
+            def test_write(changes):
+                assert changes == [Inserted("notes", text="hello")]
+        """)
+        outcome = run(
+            *of_agent("-p", "no:xdist", f"--tb-backend={url}", "--tb-attempts=1"), agent=None, subprocess=True
+        )
+        assert outcome.counts == {"passed": 1}, outcome.text
+        check(outcome, attempts=1)
+
+
+def test_exhausted_connections_are_an_outage_until_some_are_free(
+    kind: str, suite: Callable[..., Path], run: Run
+) -> None:
+    suite("""
+        from pathlib import Path
+        import tests.backends.test_server_faults as faults
+
+        async def agent(task):
+            held = []
+            if not Path("held").exists():
+                Path("held").touch()
+                held = faults.hold_all({URL!r})
+            try:
+                await task.call_tool("set_status", {{"order_id": 1, "status": "closed"}})
+            finally:
+                for one in held:
+                    one.close()
+            return "done"
+
+        @shop.task("Close order 1.")
+        def test_close(changes):
+            assert changes == [Updated("orders", 1, status="closed")]
+    """)
+    with started(IMAGES[kind]) as url:
+        path = Path("test_shop.py")
+        path.write_text(path.read_text().replace("{URL!r}", repr(url)).replace("{{", "{").replace("}}", "}"))
+        outcome = run(*of_agent("-p", "no:xdist", f"--tb-backend={url}", "--tb-attempts=2"), agent=None)
+        assert outcome.counts == {"passed": 2}, outcome.text
+        check(outcome, attempts=2)
+
+
+def hold_all(url: str) -> list[psycopg.Connection] | list[pymysql.Connection]:  # type: ignore[type-arg]
+    """Connections until the server has none left."""
+    found = make_url(url)
+    held: list = []  # type: ignore[type-arg]
+    address = found.set(drivername="postgresql").render_as_string(hide_password=False)
+    while True:
+        try:
+            held.append(
+                psycopg.connect(address)
+                if found.drivername.startswith("postgresql")
+                else pymysql.connect(
+                    host=found.host, port=found.port, user=found.username, password=found.password
+                )
+            )
+        except (psycopg.OperationalError, pymysql.OperationalError):
+            time.sleep(0.1)
+            return held
