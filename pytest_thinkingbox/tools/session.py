@@ -44,7 +44,7 @@ class Toolbox:
         limits: Limits,
         scrubber: Scrubber,
         watch: DatabaseWatch,
-        alive: Callable[[], bool],
+        alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self.specs = tuple(
             ToolSpec(
@@ -200,7 +200,7 @@ async def open_toolbox(
     workdir: Path | None = None,
     tools: Tools | None = None,
     containers: Containers,
-    alive: Callable[[], bool],
+    alive: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
