@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SCRIPT = Path(__file__).with_name("zygote.py")
 _START_SECONDS = 60.0
-_FORK_SECONDS = 20.0
+_FORK_SECONDS = 60.0
 
 
 class NotForked(Exception):
@@ -38,6 +38,8 @@ class Prefork:
         self._control = control
         self._errors = errors
         self._one = asyncio.Lock()
+        self._exchanges: set[asyncio.Task[dict[str, Any]]] = set()
+        self.lost = False  # it does not answer any more; whoever needs a copy starts another
 
     @classmethod
     async def start(cls, command: Sequence[str], *, environ: Mapping[str, str], cwd: str | None) -> Prefork:
@@ -87,41 +89,61 @@ class Prefork:
     async def copy(self, errors: LastWords) -> AsyncIterator[TransportStreams]:
         """A copy for one attempt, as the transport of a session. It is killed at the end, with all that it started."""
         ours, theirs = socket.socketpair()
+        started = self._ask({"start": True}, files=[theirs.fileno(), errors.fileno()])
+        theirs.close()
         try:
-            pid = (await self._ask({"start": True}, files=[theirs.fileno(), errors.fileno()]))["pid"]
+            pid = (await asyncio.shield(started))["pid"]
         except BaseException:
             ours.close()
+            started.add_done_callback(self._abandon)
             raise
-        finally:
-            theirs.close()
         ours.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=ours, limit=2**20)
 
         async def end() -> None:
             writer.close()
             with suppress(InfrastructureDown):  # it is gone, and its copies with it
-                await self._ask({"end": pid})
+                await asyncio.shield(self._ask({"end": pid}))
 
         async with lines_transport(reader, writer, end=end) as streams:
             yield streams
 
     async def close(self) -> None:
         """End it, and every copy that is left."""
+        if self._exchanges:
+            await asyncio.wait(self._exchanges, timeout=1.0)
         self._control.close()
         await end_program(self._process, patience=1.0)
         self._errors.close()
 
-    async def _ask(self, request: Mapping[str, Any], *, files: Sequence[int] = ()) -> dict[str, Any]:
-        async with self._one:
-            try:
+    def _ask(self, request: Mapping[str, Any], *, files: Sequence[int] = ()) -> asyncio.Task[dict[str, Any]]:
+        """One request and its answer, to the end whatever becomes of who asked: answers must not be mixed up."""
+        task = asyncio.create_task(self._exchange(request, [os.dup(one) for one in files]))
+        self._exchanges.add(task)
+        task.add_done_callback(self._exchanges.discard)
+        return task
+
+    async def _exchange(self, request: Mapping[str, Any], files: list[int]) -> dict[str, Any]:
+        try:
+            async with self._one:
                 async with asyncio.timeout(_FORK_SECONDS):
-                    socket.send_fds(self._control, [json.dumps(request).encode()], list(files))
+                    socket.send_fds(self._control, [json.dumps(request).encode()], files)
                     return await self._receive()
-            except (OSError, TimeoutError) as error:
-                raise InfrastructureDown(
-                    f"the server program that is copied for attempts does not answer: {error!r}; it said: "
-                    f"{self._errors.tail()}"
-                ) from error
+        except (OSError, TimeoutError, InfrastructureDown) as error:
+            self.lost = True
+            self._control.close()  # a late answer would be taken for the next one
+            raise InfrastructureDown(
+                f"the server program that is copied for attempts does not answer: {error!r}; it said: "
+                f"{self._errors.tail()}"
+            ) from error
+        finally:
+            for one in files:
+                os.close(one)
+
+    def _abandon(self, started: asyncio.Task[dict[str, Any]]) -> None:
+        """End a copy that nobody waited for."""
+        if not started.cancelled() and started.exception() is None:
+            self._ask({"end": started.result()["pid"]}).add_done_callback(_seen)
 
     async def _receive(self) -> dict[str, Any]:
         data = await asyncio.get_running_loop().sock_recv(self._control, 65536)
@@ -129,3 +151,8 @@ class Prefork:
             raise InfrastructureDown("the server program ended")
         message: dict[str, Any] = json.loads(data)
         return message
+
+
+def _seen(task: asyncio.Task[dict[str, Any]]) -> None:
+    if not task.cancelled():
+        task.exception()  # the program is gone, and its copies with it

@@ -122,6 +122,9 @@ class _Program:
         if self._file.type == "mcp-remote":
             return self._remote(scrubber)
         async with self._deciding:
+            if self._prefork is not None and self._prefork.lost:
+                await self._prefork.close()
+                self._decided = False
             if not self._decided:
                 await self._decide()
         if self._prefork is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from mcp import Client
 
 from pytest_thinkingbox.compat.prefork import NotForked, Prefork
+from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.tools.processes import LastWords
 from tests.compat.conftest import DEPOT
 
@@ -44,6 +46,47 @@ def test_copies_begin_where_the_import_ended_and_share_nothing(tmp_path):
 
     assert asyncio.run(play()) == ['{"saw": 1}', "north", '{"saw": 0}', "north"]
     assert (tmp_path / "imports").read_text("utf-8") == "x"
+
+
+def test_who_gives_up_waiting_gets_no_answer_of_others(tmp_path):
+    async def play() -> list[str]:
+        prefork = await start("depot", tmp_path)
+        errors = LastWords()
+        late = asyncio.ensure_future(prefork.copy(errors).__aenter__())
+        await asyncio.sleep(0)
+        late.cancel()
+        said = []
+        for keeper in ("a", "b"):
+            async with Client(prefork.copy(errors), mode="legacy", cache=None) as client:
+                text = (
+                    (await client.call_tool("__reserved__init", {"config": {"keeper": keeper}}))
+                    .content[0]
+                    .text
+                )
+                said.append(json.loads(text)["keeper"])
+        await asyncio.gather(late, return_exceptions=True)
+        await prefork.close()
+        errors.close()
+        return said
+
+    assert asyncio.run(play()) == ["a", "b"]
+
+
+def test_a_program_that_ended_is_lost_and_says_so(tmp_path):
+    async def play() -> tuple[bool, str]:
+        prefork = await start("depot", tmp_path)
+        prefork._process.kill()
+        errors = LastWords()
+        with pytest.raises(InfrastructureDown) as raised:
+            async with prefork.copy(errors):
+                pass
+        await prefork.close()
+        errors.close()
+        return prefork.lost, str(raised.value)
+
+    lost, words = asyncio.run(play())
+    assert lost
+    assert "the server program that is copied for attempts does not answer" in words
 
 
 @pytest.mark.parametrize(
