@@ -30,13 +30,16 @@ def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
 
 
 @pytest.mark.slow
-def test_a_proof_says_what_its_page_shows(reader: Reader) -> None:
-    reader.follow(ROOT / "docs" / "writing-tasks.md", prove=True)
+@pytest.mark.parametrize("page", ["writing-tasks.md", "tutorial.md"])
+def test_a_proof_says_what_its_page_shows(page: str, reader: Reader) -> None:
+    reader.follow(ROOT / "docs" / page, prove=True)
 
 
 def test_the_pages_show_commands_to_be_tried() -> None:
     commands = {page.name for page in PAGES for block in blocks_of(page) if block.language == "console"}
-    assert {"writing-tasks.md", "outcomes.md", "agents.md", "records.md", "options.md"} <= commands
+    assert {
+        "tutorial.md", "writing-tasks.md", "outcomes.md", "agents.md", "records.md", "options.md"
+    } <= commands  # fmt: skip
 
 
 def test_nothing_passes_a_task_of_the_guide_without_doing_it(reader: Reader) -> None:
