@@ -153,6 +153,33 @@ def _add_transfers(book: Book) -> None:
     )
     book.entry("transfer", "Sale of a piano", date(2026, 6, 5), {24: "-1900.00", 1142: "1900.00"})
 
+    book.ticket(120, "Household", datetime(2026, 6, 9, 21, 12), "Two things about the account that we share.")
+    book.add(
+        "accounts",
+        id=1202,
+        customer_id=121,
+        co_holder_id=120,
+        iban="IE56TARN00000000001202",
+        name="Household",
+        kind="current",
+        currency="EUR",
+        status="open",
+        overdraft_limit=Decimal(0),
+    )
+    book.entry(
+        "transfer", "Household June", date(2026, 6, 1), {1201: "-450.00", 1211: "-450.00", 1202: "900.00"}
+    )
+    book.add(
+        "standing_orders",
+        id=3120,
+        account_id=1202,
+        beneficiary="Citrus Streaming",
+        iban="IE87HOME00000000000120",
+        amount=Decimal("17.99"),
+        next_on=date(2026, 6, 15),
+        status="active",
+    )
+
     book.ticket(116, "Stop a transfer", datetime(2026, 6, 9, 21, 36), "Please stop my transfer of tomorrow.")
     _transfer(book, 116, "Plaka Insurance", "512.60", "Policy 88-201", date(2026, 6, 10))
 
