@@ -258,3 +258,17 @@ def test_nothing_of_a_file_runs_when_it_is_collected(run_depot, depot):
     outcome = run_depot("--co", "-q")
     assert outcome.status == 0
     assert "11 tests collected" in outcome.text
+
+
+@pytest.mark.slow
+def test_an_agent_whose_time_is_up_is_judged_by_what_its_servers_say(run_depot, pytester):
+    pytester.makepyfile(
+        late="import asyncio\n"
+        "async def agent(task):\n"
+        "    await task.call_tool('lend', {'item': 'saw', 'to': 'Ravi'})\n"
+        "    await asyncio.sleep(60)\n"
+    )
+    pytester.syspathinsert()
+    outcome = run_depot("-k", "lend_a_saw", "--tb-timeout=1", "--tb-user-model=u", agent="python:late:agent")
+    assert outcome.counts == {"passed": 1, "deselected": 10}, outcome.text
+    assert outcome.records()[0]["stop_reason"] == "time_limit"
