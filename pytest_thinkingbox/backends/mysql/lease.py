@@ -15,6 +15,7 @@ from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import sql, values
 from pytest_thinkingbox.backends.mysql.catalog import read_catalog
 from pytest_thinkingbox.backends.mysql.compare import full_changes, read_rows
+from pytest_thinkingbox.backends.mysql.dump import dump_of
 from pytest_thinkingbox.backends.mysql.engines import Gate, engine_of_attempt, read_only_engine
 from pytest_thinkingbox.backends.mysql.rebuild import rebuild
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
@@ -22,6 +23,7 @@ from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.mysql.template import Template
 from pytest_thinkingbox.backends.mysql.users import Login
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
+from pytest_thinkingbox.backends.server.kept import whole
 from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
 from pytest_thinkingbox.state.diff import same
 from pytest_thinkingbox.state.model import StateDiff
@@ -142,9 +144,11 @@ class MySQLLease:
                 shut(connection)
 
     def keep(self, path: Path) -> Path:
-        raise NotInRecord(
-            f"the final state of {self.database} cannot be saved as a file; look at it with attempt.db instead"
-        )
+        """As SQL that a seed can be loaded from."""
+        written = path.with_name(f"{path.name}.sql")
+        with self._lock, self._reading() as connection, whole(written) as part:
+            part.write_text(dump_of(connection, self.database), encoding="utf-8")
+        return written
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         with self._lock, self._reading() as connection:

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, Engine
 
-from pytest_thinkingbox.backends.base import AuditMismatch, NotInRecord
+from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.backends.postgres import values
 from pytest_thinkingbox.backends.postgres.catalog import (
     has_large_objects,
@@ -24,12 +24,15 @@ from pytest_thinkingbox.backends.postgres.catalog import (
 from pytest_thinkingbox.backends.postgres.compare import Comparison, full_changes
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
 from pytest_thinkingbox.backends.postgres.log import Written, read_written, rows_at
+from pytest_thinkingbox.backends.postgres.log import remove as remove_log
+from pytest_thinkingbox.backends.postgres.programs import run_pg_dump
 from pytest_thinkingbox.backends.postgres.rebuild import rebuild
 from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
+from pytest_thinkingbox.backends.server.kept import whole
 from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.state.diff import diff_rows, same
 from pytest_thinkingbox.state.model import RowChange, StateDiff
@@ -198,9 +201,17 @@ class PostgresLease:
             rebuild(connection, self.template.catalog.tables, diff)
 
     def keep(self, path: Path) -> Path:
-        raise NotInRecord(
-            f"the final state of {self.database} cannot be saved as a file; look at it with attempt.db instead"
-        )
+        """As SQL that a seed can be loaded from."""
+        written = path.with_name(f"{path.name}.sql")
+        with self._lock:
+            self._check_cut()
+            self.written = None  # without its log it is not lent again
+            with self._server.connect(self.database) as connection:
+                connection.execute("SET lock_timeout = '10s'")
+                remove_log(connection)
+            with whole(written) as part:
+                run_pg_dump(part, self._server.url.set(database=self.database))
+        return written
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         with self._lock:

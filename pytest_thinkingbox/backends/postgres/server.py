@@ -52,6 +52,7 @@ class PostgresServer:
         self.fsync = setting["fsync"] == "on"
         self.room = int(setting["max_connections"]) - int(setting["superuser_reserved_connections"])
         self._copy_method = "file_copy_method" in setting
+        self.shares_files = self._copy_method
 
     @property
     def shown(self) -> str:
@@ -131,13 +132,23 @@ class PostgresServer:
         # Copying files makes the server write out everything twice, which costs nothing where nothing is synced.
         strategy = "FILE_COPY" if not self.fsync or self._copy_method else "WAL_LOG"
         options = f" STRATEGY {strategy}" if self.version >= 150000 else ""
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {}" + options).format(
+            sql.Identifier(name), sql.Identifier(template)
+        )
         with self.admin() as connection:
-            connection.execute(
-                sql.SQL("CREATE DATABASE {} TEMPLATE {}" + options).format(
-                    sql.Identifier(name), sql.Identifier(template)
-                )
-            )
+            if not (self.shares_files and self._share(connection, create)):
+                connection.execute(create)
             connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
+
+    def _share(self, connection: Connection, create: sql.Composed) -> bool:
+        """Whether the clone was made of shared files (PostgreSQL 18); that a file system cannot is found out once."""
+        try:
+            connection.execute("SET file_copy_method = clone")
+            connection.execute(create)
+        except (psycopg.errors.InternalError_, psycopg.errors.IoError, psycopg.errors.InvalidParameterValue):
+            self.shares_files = False
+            connection.execute("RESET file_copy_method")
+        return self.shares_files
 
     def drop(self, name: str) -> None:
         """Drop a database and whoever is connected to it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pytest_thinkingbox.backends.mysql import MySQLBackend, values
 from pytest_thinkingbox.backends.mysql.compare import read_rows
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
+from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.state.apply import apply
 from pytest_thinkingbox.state.model import Row, StateDiff
 from pytest_thinkingbox.state.values import canonical_row
@@ -393,3 +395,22 @@ def test_an_agent_that_drops_its_database_dropped_all_that_was_in_it(shared: MyS
     ]
     assert lease.alive()
     lease.release()
+
+
+def test_a_final_state_is_kept_as_sql_that_a_seed_can_be_loaded_from(
+    shared: MySQLBackend, server: str, tmp_path: Path
+) -> None:
+    lease = shared.acquire(TYPES, None, attempt_id="a")
+    with raw(lease) as connection:
+        execute(connection, "INSERT INTO keyless VALUES (7, 'it''s % \\\\ `new`; 🙂')")
+        execute(connection, "UPDATE kinds SET v = NULL")
+    lease.cut()
+    kept = lease.keep(tmp_path / "test_close-1")
+    final = dump(lease, server, lease.database)
+    lease.release()
+    assert kept == tmp_path / "test_close-1.sql"
+    environment = Environment(name="kept", database=Database(schema=kept), servers=[])
+    again = shared.acquire(environment, None, attempt_id="b")
+    assert as_multisets(dump(again, server, again.database)) == as_multisets(final)
+    assert ("view", "above") in again._template.catalog.objects
+    again.release()

@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,6 +16,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
+from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, ReadOnlyState, UnknownName
 
@@ -314,3 +316,30 @@ def test_t30_what_a_dead_campaign_left_is_swept_by_the_next(
     assert names(admin, dead) != []
     make()
     assert names(admin, dead) == []
+
+
+def test_a_final_state_is_kept_as_sql_that_a_seed_can_be_loaded_from(
+    shared: PostgresBackend, embedded: None, tmp_path: Path
+) -> None:
+    lease = shared.acquire(SHOP_ENVIRONMENT, None, attempt_id="a")
+    with lease.engine.begin() as connection:
+        connection.execute(text("INSERT INTO orders (status, total) VALUES ('it''s % \\\\new', 7)"))
+        connection.execute(text("DELETE FROM lines"))
+    lease.cut()
+    lease.read_changes(audit=True)
+    kept = lease.keep(tmp_path / "test_close-1")
+    rows = lease.rows("orders", {})
+    lease.release()
+    assert kept == tmp_path / "test_close-1.sql"
+    again = shared.acquire(
+        Environment(name="kept", database=Database(schema=kept), servers=[]), None, attempt_id="b"
+    )
+    again.cut()
+    assert again.rows("orders", {}) == rows
+    assert len(rows) == 3
+    assert again.rows("lines", {}) == []
+    again.release()
+    following = shared.acquire(SHOP_ENVIRONMENT, None, attempt_id="c")
+    following.cut()
+    assert following.read_changes(audit=True).rows == ()
+    following.release()

@@ -20,6 +20,7 @@ from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.declare import Database
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+from tests.support.servers import started
 
 from .conftest import IMAGE
 from .worlds import SHOP, environment_of
@@ -159,3 +160,16 @@ def test_environments_of_one_campaign_agree_on_the_server() -> None:
         server_options([one, Database(schema=schema, image="postgres:16")])
     with pytest.raises(ConfigurationError, match="work_mem is '8MB' in one environment and '9MB' in another"):
         server_options([one, Database(schema=schema, options={"work_mem": "9MB"})])
+
+
+@pytest.mark.slow
+def test_a_clone_shares_files_where_the_file_system_can_and_is_made_anyhow(embedded: None) -> None:
+    with started("postgres-embedded") as url:
+        backend = PostgresBackend(url, label=f"files-{os.urandom(4).hex()}")
+        leases = [backend.acquire(environment_of(*SHOP), None, attempt_id=str(number)) for number in range(2)]
+        for lease in leases:
+            lease.cut()
+            assert lease.read_changes(audit=True).rows == ()
+            assert len(lease.rows("orders", {})) == 2
+            lease.release()
+        backend.close()
