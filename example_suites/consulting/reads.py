@@ -62,7 +62,18 @@ def find_people(
 
     Each with office, manager, leave, skills, assignments and walls.
     """
-    found = select(people)
+    boss = people.alias()
+    found = (
+        select(
+            people,
+            boss.c.name.label("manager"),
+            offices.c.city.label("office"),
+            offices.c.timezone,
+            offices.c.currency,
+        )
+        .join(offices, offices.c.id == people.c.office_id)
+        .outerjoin(boss, boss.c.id == people.c.manager_id)
+    )
     if name is not None:
         found = found.where(people.c.name.icontains(name, autoescape=True))
     if email is not None:
@@ -75,28 +86,13 @@ def find_people(
         found = found.where(people.c.office_id == office_id)
     listed = desk.db.execute(found.order_by(people.c.id).limit(13)).all()
     numbers = [row.id for row in listed[:12]]
-    homes = {row.id: plain(row) for row in desk.db.execute(select(offices))}
-    names = {row.id: row.name for row in desk.db.execute(select(people.c.id, people.c.name))}
-    parts = {
-        table.name: _rows(desk, table, table.c.person_id.in_(numbers))
-        for table in (skills, absences, assignments, walls)
-    }
-    answer = []
-    for row in listed[:12]:
-        home = homes[row.office_id]
-        about = {
-            part: [{key: value for key, value in one.items() if key != "person_id"} for one in of]
-            for part, of in (
-                (part, [one for one in ones if one["person_id"] == row.id]) for part, ones in parts.items()
-            )
-        }
-        answer.append(
-            plain(row)
-            | {"office": home["city"], "timezone": home["timezone"], "currency": home["currency"]}
-            | {"manager": names.get(row.manager_id)}
-            | about
-        )
-    return {"people": answer, "more": len(listed) > 12}
+    answer = {row.id: plain(row) for row in listed[:12]}
+    for part in (skills, absences, assignments, walls):
+        for person in answer.values():
+            person[part.name] = []
+        for row in _rows(desk, part, part.c.person_id.in_(numbers)):
+            answer[row.pop("person_id")][part.name].append(row)
+    return {"people": [*answer.values()], "more": len(listed) > 12}
 
 
 def get_client(desk: Desk, client_id: Id) -> dict[str, Any]:

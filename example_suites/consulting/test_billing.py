@@ -104,7 +104,6 @@ def test_what_the_partner_approves_is_carried_out(attempt, changes):
 
 
 def credit_and_invoice_anew():
-    yield call("get_ticket", ticket_id=7005)
     wrong = yield call("get_invoice", document_id=5205)
     yield call("get_engagement", engagement_id=1205)
     yield call("get_clock")

@@ -13,7 +13,6 @@ from pytest_thinkingbox import File, Inserted, call
     "You work on a warehouse for Oberon and have never had anything to do with Sydney.",
     solution=[
         call("find_people", name="Stanescu"),
-        call("read_inbox"),
         call("read_inbox", file="newyork-mirela-stanescu-41.txt"),
         call("list_expenses", person_id=203),
         call("get_engagement", engagement_id=1270),
@@ -102,7 +101,6 @@ def test_what_is_booked_is_not_booked_again(attempt, changes):
     "You did not read what is printed at its end.",
     solution=[
         call("find_people", name="Achterberg"),
-        call("read_inbox"),
         call("read_inbox", file="london-rosalind-achterberg-08.txt"),
         call("list_expenses", person_id=105),
         call("get_engagement", engagement_id=1208),

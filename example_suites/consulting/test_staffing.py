@@ -19,7 +19,6 @@ from pytest_thinkingbox import Inserted, Mail, User, call
     solution=[
         call("get_engagement", engagement_id=1210),
         call("find_people", name="Adeyemi"),
-        call("get_clock"),
         call(
             "answer_ticket",
             ticket_id=7001,

@@ -159,7 +159,6 @@ def test_hours_after_the_close_while_no_mail_goes_out(changes):
 
 def move_the_leave():
     yield call("find_people", name="Nandita")
-    yield call("get_clock")
     yield call("search_knowledge", question="closing days of the Bengaluru office")
     week = {"person_id": 503, "kind": "annual", "status": "approved"}
     entered = yield call("set_leave", first_day="2026-07-13", last_day="2026-07-17", days=5, **week)
