@@ -27,6 +27,6 @@ def inserted(db: Connection, table: Table, **columns: Any) -> dict[str, Any]:
 
 def changed(db: Connection, table: Table, number: int, what: str, **columns: Any) -> dict[str, Any]:
     """Change the row with this key, which must be there; what it holds now as a tool's answer."""
-    found(db, table, number, what)
-    db.execute(table.update().where(table.c.id == number).values(**columns))
+    if not db.execute(table.update().where(table.c.id == number).values(**columns)).rowcount:
+        raise ValueError(f"There is no {what} {number}.")
     return {"id": number, **columns}
