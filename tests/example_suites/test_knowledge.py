@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, MetaData, create_engine, text
+from sqlalchemy import Connection, Engine, MetaData, create_engine, make_url, text
 
 from example_suites.common.knowledge import articles_in, articles_table, fill, search, stems
+from tests.example_suites.suites import SUITES, tasks_of
+from tests.support.servers import mysql_server, postgres_server
 
 FILE = """# Articles
 
@@ -88,3 +94,44 @@ def test_the_articles_are_found_by_the_index(connection: Connection) -> None:
     )
     assert "VIRTUAL TABLE INDEX" in plan.one().detail
     assert "refund" in stems("Refunding, refunded")
+
+
+@contextmanager
+def in_a_database_of_its_own(server: str) -> Iterator[Engine]:
+    """An empty database of a server, dropped again."""
+    name = f"knowledge_{secrets.token_hex(4)}"
+    admin = create_engine(server, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine = create_engine(make_url(server).set(database=name))
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+        with admin.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name}"))
+        admin.dispose()
+
+
+def answers(engine: Engine, rows: list[dict[str, Any]], questions: list[str]) -> list[list[dict[str, Any]]]:
+    metadata = MetaData()
+    articles = articles_table(metadata)
+    with engine.begin() as connection:
+        metadata.drop_all(connection)
+        metadata.create_all(connection)
+        fill(connection, articles, rows)
+    with engine.connect() as connection:
+        return [search(connection, question) for question in questions]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("server", [postgres_server, mysql_server], ids=["postgresql", "mariadb"])
+def test_servers_answer_as_sqlite_does(server: Callable[[], AbstractContextManager[str]]) -> None:
+    with server() as url, in_a_database_of_its_own(url) as engine:
+        for suite in SUITES:
+            rows = import_module(f"example_suites.{suite}.seed").rows()["articles"]
+            questions = [row["title"] for row in rows]
+            questions += [str(one.prompt) for one in tasks_of(suite)]
+            here = create_engine("sqlite://")
+            assert answers(engine, rows, questions) == answers(here, rows, questions)
+            here.dispose()
