@@ -92,6 +92,11 @@ def _plain(value: Any, given: Mapping[str, set[Any]]) -> Any:
     return str(value)
 
 
+def _sent(received: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Mails or requests without headers, which hold ports and boundaries that chance chose."""
+    return [{name: value for name, value in one.items() if name != "headers"} for one in received or ()]
+
+
 @pytest.mark.parametrize(("agent", "attempts"), [("solution", 1), ("mutant", 3)])
 def test_postgres_says_what_sqlite_says(suite: str, agent: str, attempts: int, tmp_path: Path) -> None:
     if not has_embedded():
@@ -104,5 +109,5 @@ def test_postgres_says_what_sqlite_says(suite: str, agent: str, attempts: int, t
     tables = import_module(f"example_suites.{suite}.schema").metadata.tables
     for key, one in here.items():
         assert left_behind(one, tables) == left_behind(there[key], tables), key
-        assert one["mail"] == there[key]["mail"], key
-        assert one["http"] == there[key]["http"], key
+        for sink in ("mail", "http"):
+            assert _sent(one[sink]) == _sent(there[key][sink]), key
