@@ -1,61 +1,72 @@
-"""What isolation costs on PostgreSQL, by the size of the seed, beside a container for every attempt.
+"""What isolation costs, by the size of the seed and the backend, beside a container for every attempt.
 
 An attempt is: get a database, change ten rows, commit, cut, read the changes, give back. Figures are medians of
 attempts one after the other, with a pause between in which clones are reset, as the agent's own time would give; the
 first attempt, for which nothing was made ahead, is printed apart. Needs Docker, or the embedded server, or `--url`.
+`--backends sqlite postgres mariadb` measures them one after the other; `--sizes 1 50 500 2000` chooses seeds, in MB.
+What a bound is on is PostgreSQL.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 import statistics
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
-from _postgres import IMAGE, add_options, has_docker, seed_of, server
+from _postgres import IMAGE, add_options, has_docker, seed_of, server, started
 from _table import Figure, finish, parser
 from sqlalchemy import text
 
-from pytest_thinkingbox.backends import local_server
-from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends import local_server, make_backend
+from pytest_thinkingbox.backends.base import Backend
 from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.declare import Environment
 
+MARIADB_IMAGE = os.environ.get("THINKINGBOX_MARIADB_IMAGE", "mariadb:10.11-local")
 LARGEST_TO_SMALLEST = 3.0
 CONTAINER_TO_ATTEMPT = 20.0
 PAUSE = 0.5
 STEPS = ("acquire", "write", "cut", "read", "release")
 
 
+@contextmanager
+def backend_of(kind: str, url: str | None) -> Iterator[Callable[[], Backend]]:
+    """Makes a backend for each seed."""
+    label = f"isolation-{secrets.token_hex(3)}"
+    if kind == "sqlite":
+        yield lambda: make_backend("sqlite", label=label)
+        return
+    with server(url) if kind == "postgres" else started(MARIADB_IMAGE) as found:
+        yield lambda: make_backend(found, label=label)
+
+
 def main() -> int:
     made = parser(__doc__ or "")
     add_options(made)
+    made.add_argument(
+        "--backends", nargs="+", choices=["sqlite", "postgres", "mariadb"], default=["postgres"]
+    )
+    made.add_argument("--sizes", nargs="+", type=int, help="of seeds, in MB (default: 1 50 500)")
     options = made.parse_args()
     sizes, attempts = ([1, 50], 6) if options.quick else ([1, 50, 500], 20)
-    figures = []
-    totals = {}
-    with server(options.url) as url:
-        for size in sizes:
-            backend = PostgresBackend(url, label=f"isolation-{secrets.token_hex(3)}")
-            try:
-                environment = seed_of(size * 1000, width=950)
-                backend.prepare(environment)
-                measured = [_attempt(backend, environment, size * 1000) for _ in range(attempts + 1)]
-            finally:
-                backend.close()
-            medians = [statistics.median(one[step] for one in measured[1:]) for step in range(len(STEPS))]
-            totals[size] = statistics.median(sum(one) for one in measured[1:])
-            for step, value in zip(STEPS, medians, strict=True):
-                figures.append(Figure(name=f"seed of {size} MB: {step}", value=value, unit="ms"))
-            figures.append(Figure(name=f"seed of {size} MB: attempt", value=totals[size], unit="ms"))
-            figures.append(
-                Figure(name=f"seed of {size} MB: first attempt", value=sum(measured[0]), unit="ms")
-            )
+    sizes = options.sizes or sizes
+    figures: list[Figure] = []
+    totals: dict[int, float] = {}
+    for kind in options.backends:
+        found = _measure(kind, options.url, sizes, attempts, figures)
+        if kind == "postgres":
+            totals = found
+    if not totals:
+        return finish(f"isolation, medians of {attempts}", figures, options)
     figures.append(
         Figure(
-            name=f"attempt, {sizes[-1]} MB / {sizes[0]} MB",
+            name=f"postgres: attempt, {sizes[-1]} MB / {sizes[0]} MB",
             value=totals[sizes[-1]] / totals[sizes[0]],
             unit="x",
             at_most=LARGEST_TO_SMALLEST,
@@ -72,10 +83,34 @@ def main() -> int:
                 at_least=CONTAINER_TO_ATTEMPT,
             )
         )
-    return finish(f"isolation on PostgreSQL, medians of {attempts}", figures, options)
+    return finish(f"isolation, medians of {attempts}", figures, options)
 
 
-def _attempt(backend: PostgresBackend, environment: Environment, rows: int) -> list[float]:
+def _measure(
+    kind: str, url: str | None, sizes: list[int], attempts: int, figures: list[Figure]
+) -> dict[int, float]:
+    """What a whole attempt takes, by the size of its seed, in milliseconds."""
+    totals = {}
+    with backend_of(kind, url) as make:
+        for size in sizes:
+            backend = make()
+            try:
+                environment = seed_of(size * 1000, width=950)
+                backend.prepare(environment)
+                measured = [_attempt(backend, environment, size * 1000) for _ in range(attempts + 1)]
+            finally:
+                backend.close()
+            medians = [statistics.median(one[step] for one in measured[1:]) for step in range(len(STEPS))]
+            totals[size] = statistics.median(sum(one) for one in measured[1:])
+            name = f"{kind}, seed of {size} MB"
+            for step, value in zip(STEPS, medians, strict=True):
+                figures.append(Figure(name=f"{name}: {step}", value=value, unit="ms"))
+            figures.append(Figure(name=f"{name}: attempt", value=totals[size], unit="ms"))
+            figures.append(Figure(name=f"{name}: first attempt", value=sum(measured[0]), unit="ms"))
+    return totals
+
+
+def _attempt(backend: Backend, environment: Environment, rows: int) -> list[float]:
     moments = [time.perf_counter()]
     lease = backend.acquire(environment, None, attempt_id="a")
     moments.append(time.perf_counter())
