@@ -105,14 +105,14 @@ def test_no_approval_up_to_the_limit(changes, stay):
 
 @hotel.task(
     "Mei Tan, booking 1063 in Singapore, 19 to 22 April. Three things: I need one more night, until the 23rd. I land "
-    "late and will be at the hotel at 23:40 on the 19th. And please put me into a single room, that is cheaper.",
+    "late and will be at the hotel at 22:40 on the 19th. And please put me into a single room, that is cheaper.",
     user="You are Mei Tan of Halden Instruments. You want all three; if one is impossible, you want the others.",
     solution=[
         call("get_booking", booking_id=1063),
         call("get_hotel", hotel_id=5),
         call("list_rooms", hotel_id=5, check_in="2026-04-22", check_out="2026-04-23"),
         call("change_booking", booking_id=1063, check_out="2026-04-23"),
-        call("set_arrival", booking_id=1063, expected_at="2026-04-19T23:40:00+08:00"),
+        call("set_arrival", booking_id=1063, expected_at="2026-04-19T22:40:00+08:00"),
         call(
             "add_case_note",
             booking_id=1063,
@@ -125,7 +125,7 @@ def test_no_approval_up_to_the_limit(changes, stay):
             guest_id=33,
             booking_id=1063,
             topic="booking",
-            body="We expect you at 23:40 and you stay until 23 April. A single room is not possible. HB-1063",
+            body="We expect you at 22:40 and you stay until 23 April. A single room is not possible. HB-1063",
         ),
         call.say(
             "One night more and the late arrival are done; a single room is not possible in an event period."
@@ -145,7 +145,7 @@ def test_two_of_three_wishes(changes):
             1063,
             check_out=("2026-04-22", "2026-04-23"),
             total=(572.25, 763.00),
-            expected_arrival=(None, datetime(2026, 4, 19, 15, 40)),
+            expected_arrival=(None, datetime(2026, 4, 19, 14, 40)),
         ),
         Inserted("booking_nights", booking_id=1063, night="2026-04-22", room_id=5201, net=175, vat=15.75),
         Inserted("history", booking_id=1063, event="changed"),

@@ -111,7 +111,7 @@ def test_a_no_show_before_four_is_taken_back(attempt, changes):
             booking_id=1075,
             kind="correction",
             policy_section="3.6",
-            body=Mentions("HB-1075", "no-show"),
+            body=Mentions("HB-1075", "show"),
         ),
     ]
     assert attempt.outbox.mail == [

@@ -29,9 +29,10 @@ def cancel_and_look_at_the_refund():
     tags=["outage", "exactly_once", "money", "hard", "refunds"],
 )
 def test_a_refund_whose_answer_is_lost_is_paid_once(changes):
-    """The confirmation pays out and its answer is lost; who confirms again pays twice.
+    """The booking is cancelled in time and both nights are paid out once, although the answer to that is lost.
 
-    Section 4.7: `confirm_refund` pays out each time, and 1.6 wants a look before a call is made again.
+    Everything goes back (4.1), but `confirm_refund` pays out each time (4.7), so that 1.6 wants a look before a second
+    call.
     """
     nights = ["2026-04-07", "2026-04-08"]
     assert changes == [
@@ -130,9 +131,10 @@ def test_a_request_whose_answer_is_lost_is_made_once(attempt, changes):
     tags=["outage", "exactly_once", "medium", "stays"],
 )
 def test_a_change_that_never_arrived_is_made(changes):
-    """The night is added once, although the first call came to nothing.
+    """The night is added once and the guest gets a message, although the first call came to nothing.
 
-    The connection breaks before the change is made, and looks the same as one that breaks after it (1.6).
+    Nights may be added (3.2) and the guest is told (5.1); the connection broke before the change was made, and what was
+    not done is not left out (1.6).
     """
     assert changes == [
         Updated("bookings", 1080, check_out=("2026-03-26", "2026-03-27"), total=(188.74, 283.11)),

@@ -77,7 +77,8 @@ def test_a_question_is_answered_and_that_is_all(changes):
 def test_what_was_paid_is_not_paid_again(changes):
     """There is one message with the amount that went back, and the ticket is closed; there is no second refund.
 
-    Section 4.7: money that already went back does not go back again, and the answer is a status message.
+    Section 4.7: money that already went back does not go back again, and the answer is a status message; nothing is
+    outstanding, so 5.3 closes the ticket.
     """
     assert changes == [
         Inserted("messages", order_id=2038, topic="status", body=Mentions("62.80")),
