@@ -142,7 +142,7 @@ def context_of(
 
 
 def messages_of(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Chat-completions messages in this form."""
+    """Chat-completions messages in this form, where nobody knows what tools say to the user themselves."""
     return _told(messages, {})
 
 
@@ -162,7 +162,9 @@ def _told(messages: Sequence[Mapping[str, Any]], direct: Mapping[str, str]) -> l
         told += spoken
         spoken = []
         if message.get("direct"):
-            continue  # told already, after the answer that it is made of
+            if not direct:  # else told already, after the answer that it is made of
+                told.append(Text("assistant", _words(content), {"tag": "direct"}))
+            continue
         calls = [_call(one) for one in message.get("tool_calls") or ()]
         if content or not calls:
             told.append(Text(role, _words(content)))
@@ -182,6 +184,6 @@ def _call(raw: Mapping[str, Any]) -> ToolCall:
     function = raw["function"]
     try:
         arguments = json.loads(function.get("arguments") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = {}
     return ToolCall(function["name"], arguments if isinstance(arguments, dict) else {}, raw["id"])

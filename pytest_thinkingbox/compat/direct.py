@@ -13,5 +13,5 @@ def formatted(template: str, answer: str) -> str | None:
     try:
         fields = json.loads(answer)
         return template.format(**fields)
-    except (TypeError, ValueError, LookupError, AttributeError):
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
         return None

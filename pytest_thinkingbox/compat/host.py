@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_thinkingbox.agents.base import ToolOutput, ToolSpec
 from pytest_thinkingbox.compat.dataset import DatasetTask
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from mcp_types import Tool
     from sqlalchemy import Engine
 
+T = TypeVar("T")
+
 RESERVED = "__reserved__"
 INIT, EFFECTS, TEARDOWN = (f"{RESERVED}{name}" for name in ("init", "geteffects", "teardown"))
 DONE = "<DONE>"
@@ -43,6 +45,7 @@ DONE = "<DONE>"
 SOURCES = "sources"
 """The key of a server's configuration that holds what a search engine is to index."""
 _SECONDS = 120.0  # for each of the servers' own tools
+_TEARDOWN_SECONDS = 10.0  # a server that is no longer needed is not waited for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +91,13 @@ class DatasetHost:
             )
             await opened.replay(toolbox)
             yield self._stage(opened, toolbox, engine, user)
-        finally:
-            await asyncio.shield(opened.close())
+        except BaseException:
+            await _to_the_end(
+                opened.close()
+            )  # what was raised here says more than a server that does not close
+            raise
+        for failure in await _to_the_end(opened.close()):
+            raise failure
 
     def _stage(self, opened: _Opened, toolbox: _Toolbox, engine: Engine, user: Player | None) -> Stage:
         task = self.task
@@ -153,9 +161,11 @@ class _Opened:
         """What a server answered when it began; nothing for one that has no such tool."""
         if output is None:
             return {}
+        if output.late:
+            raise InfrastructureDown(f"{self._attempt_id}: the server {name}: {output.text}")
         try:
             answer = json.loads(output.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if isinstance(answer, dict) and not output.error:
             status = answer.pop("status", None)
@@ -171,37 +181,50 @@ class _Opened:
         raise InfrastructureDown(problem) if name in self._host.servers.begun else ConfigurationError(problem)
 
     async def replay(self, toolbox: _Toolbox) -> None:
-        """Play the calls of the history, so that servers are where it ended. An error is the history's, as it was."""
+        """Play the calls of the history, so that servers are where it ended. An error is the history's, as it was.
+
+        Raises InfrastructureDown where nobody knows whether a call took effect.
+        """
         for name, arguments in self._host.task.history.calls:
             if name not in toolbox.builtin:
-                await toolbox.call(name, arguments)
+                output = await toolbox.call(name, arguments)
+                if output.late:
+                    raise InfrastructureDown(f"{self._attempt_id}: its history: {output.text}")
 
     async def effects(self) -> dict[str, Any]:
-        """What every server says that was done; {} for one that has no such tool, or says nothing that can be read."""
+        """What every server says that was done; {} for one that has no such tool, or whose answer is no JSON object.
+
+        Raises InfrastructureDown for one that fails or is late: "nothing was done" would be a verdict.
+        """
         found: dict[str, Any] = {}
         for name in self.connections:
             output = await self._reserved(name, EFFECTS, {})
+            if output is not None and output.error:
+                raise InfrastructureDown(f"the server {name} does not say what was done: {output.text}")
             try:
                 answer = json.loads(output.text) if output is not None else {}
-            except ValueError:
+            except (ValueError, RecursionError):
                 answer = {}
             found[name] = answer if isinstance(answer, dict) else {}
         return found
 
-    async def close(self) -> None:
-        for name in self._begun:
-            try:
-                await self._reserved(name, TEARDOWN, {})
-            except InfrastructureDown:
-                continue  # it is gone already: there is nothing to end
-        closed = await asyncio.gather(
-            *(one.close() for one in self.connections.values()), return_exceptions=True
-        )
-        for failure in closed:
-            if isinstance(failure, Exception):
-                raise failure
+    async def close(self) -> list[Exception]:
+        """End all; what went wrong."""
+        try:
+            for name in self._begun:
+                try:
+                    await self._reserved(name, TEARDOWN, {}, seconds=_TEARDOWN_SECONDS)
+                except InfrastructureDown:
+                    continue  # it is gone already: there is nothing to end
+        finally:
+            closed = await asyncio.gather(
+                *(one.close() for one in self.connections.values()), return_exceptions=True
+            )
+        return [failure for failure in closed if isinstance(failure, Exception)]
 
-    async def _reserved(self, name: str, tool: str, arguments: Mapping[str, Any]) -> ToolOutput | None:
+    async def _reserved(
+        self, name: str, tool: str, arguments: Mapping[str, Any], *, seconds: float = _SECONDS
+    ) -> ToolOutput | None:
         """Call one of the servers' own tools; None where the server has none of that name."""
         connection = self.connections[name]
         found = _tool(connection, tool)
@@ -210,7 +233,22 @@ class _Opened:
         given = dict(arguments)
         if "session_id" in found.input_schema.get("properties", {}):
             given["session_id"] = self._attempt_id
-        return await play(connection, found, given, seconds=_SECONDS)
+        return await play(connection, found, given, seconds=seconds)
+
+
+async def _to_the_end(closing: Coroutine[Any, Any, T]) -> T:
+    """Its result, waited for also while this task is cancelled."""
+    task = asyncio.ensure_future(closing)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    result = task.result()
+    if cancelled is not None:
+        raise cancelled
+    return result
 
 
 def _tool(connection: Connection, name: str) -> Tool | None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mcp import Client
 from mcp_types import Tool
@@ -148,7 +149,7 @@ class _Program:
     def _remote(self, scrubber: Scrubber) -> Connection:
         file = self._file
         return Connection(
-            f"server {self._name} ({file.endpoint})",
+            f"server {self._name} ({_shown(file.endpoint)})",
             lambda: http_client(file.endpoint, file.headers),
             scrubber=scrubber,
             http=True,
@@ -188,6 +189,12 @@ class _Program:
             return self._prefork.copy(errors)
         folder = None if self._file.cwd is None else Path(self._file.cwd)
         return stdio_transport(self._command, environ=self._environ, errors=errors, folder=folder)
+
+
+def _shown(endpoint: str) -> str:
+    """Without what may be a secret in it."""
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 async def _known(tools: list[Tool]) -> list[Tool]:

@@ -100,7 +100,7 @@ class Toolbox:
         text = (
             self._scrub.error(route.words(output.text)) if output.error else self._scrub.result(output.text)
         )
-        return ToolOutput(text, error=output.error, value=output.value)
+        return ToolOutput(text, error=output.error, value=output.value, late=output.late)
 
     async def _play(self, connection: AnyConnection, tool: Tool, arguments: dict[str, Any]) -> ToolOutput:
         from pytest_thinkingbox.tools import play

@@ -201,6 +201,17 @@ def test_a_server_that_dies_in_a_call_makes_the_attempt_invalid(run_depot, depot
     assert "server branch died while crash ran" in outcome.records()[0]["detail"]
 
 
+def test_a_server_that_fails_to_say_what_was_done_makes_the_attempt_invalid(run_depot, depot):
+    server = depot / "servers" / "depot.py"
+    text = server.read_text("utf-8")
+    says = 'return effects(arguments["session_id"])'
+    assert says in text
+    server.write_text(text.replace(says, "raise ValueError('out of memory')"), encoding="utf-8")
+    outcome = run_depot("-k", "lend_a_saw", "--tb-retry-invalid=0")
+    assert outcome.outcomes() == ["infrastructure"]
+    assert outcome.records()[0]["detail"] == "the server depot does not say what was done: out of memory"
+
+
 def test_a_search_engine_that_is_not_there_is_said_before_anything_is_played(run_depot, depot):
     scenario = depot / "dataset" / "scenario" / "depot.yaml"
     scenario.write_text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_thinkingbox.compat.context import TestContext, Text, context_of
+from pytest_thinkingbox.compat.context import TestContext, Text, context_of, messages_of
 from pytest_thinkingbox.compat.direct import formatted
 from pytest_thinkingbox.compat.files import FixtureFile
 from pytest_thinkingbox.compat.fixtures import BrokenFixture, made
@@ -43,7 +43,14 @@ def test_servers_keep_the_order_of_the_scenario_and_new_ones_come_last():
 
 @pytest.mark.parametrize(
     ("answer", "text"),
-    [('{"n": 3}', "There are 3."), ('{"m": 3}', None), ("[3]", None), ("3", None), ("three", None)],
+    [
+        ('{"n": 3}', "There are 3."),
+        ('{"m": 3}', None),
+        ("[3]", None),
+        ("3", None),
+        ("three", None),
+        ("[" * 9999, None),
+    ],
 )
 def test_a_direct_answer_is_filled_from_an_object_or_not_at_all(answer, text):
     assert formatted("There are {n}.", answer) == text
@@ -77,6 +84,11 @@ def test_what_a_tool_said_itself_is_no_response_and_is_told_once():
     assert [one.content for one in x.messages if isinstance(one, Text)] == ["When?", "I look.", "From 9.", ""]
     assert x.transcript() == "User: When?\n\nAssistant: I look.\n\nAssistant: From 9.\n\nAssistant: "
     assert x.transcript(limit=2) == "Assistant: From 9.\n\nAssistant: "
+
+
+def test_rows_tell_what_a_tool_said_itself_where_nobody_knows_its_text():
+    told = messages_of([{"role": "assistant", "content": "From 9.", "direct": True}])
+    assert told == [Text("assistant", "From 9.", {"tag": "direct"})]
 
 
 def test_without_a_user_there_is_no_query():
