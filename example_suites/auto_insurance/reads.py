@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, or_, select
@@ -30,9 +29,6 @@ from example_suites.auto_insurance.schema import (
 )
 from example_suites.common import knowledge
 from example_suites.common.desk import Id, Line, plain
-from example_suites.common.policy import sections_of
-
-POLICY = Path(__file__).with_name("policy.md")
 
 
 def get_clock(desk: Desk) -> dict[str, Any]:
@@ -136,11 +132,6 @@ def find_shops(desk: Desk, city: Line) -> dict[str, Any]:
     """Repair shops in a city; `network` says whether they belong to our network."""
     found = select(shops).where(shops.c.city.icontains(city, autoescape=True)).order_by(shops.c.id)
     return {"shops": [plain(row) for row in desk.db.execute(found)]}
-
-
-def policy_sections() -> dict[str, str]:
-    """The numbered sections of the rules: number to text."""
-    return sections_of(POLICY)
 
 
 def _rows(desk: Desk, table: Table, where: ColumnElement[bool]) -> list[dict[str, Any]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen
 from sqlalchemy import select
 
 from example_suites.auto_insurance.desk import Desk
-from example_suites.auto_insurance.reads import policy_sections
 from example_suites.auto_insurance.schema import (
     CancelReason,
     ClaimKind,
@@ -39,7 +39,9 @@ from example_suites.auto_insurance.settlements import (
     void_payment,
 )
 from example_suites.common.desk import Amount, Id, Line, Refused, ShortText, Words, in_utc, money
+from example_suites.common.policy import section_in
 
+POLICY = Path(__file__).with_name("policy.md")
 SENDER = "service@larkfield-motor.example"
 
 Change = Annotated[float, Ge(-99_999), Le(99_999)]
@@ -257,16 +259,12 @@ def add_note(
     """Write a note in the file of a policy, and of a claim on it; `policy_section` is the section it rests on."""
     desk.policy(policy_id)
     _check_claim(desk, policy_id, claim_id)
-    if policy_section not in policy_sections():
-        raise Refused(
-            f"The rules have no section {policy_section}; they have {', '.join(policy_sections())}."
-        )
     number = desk.insert(
         notes,
         policy_id=policy_id,
         claim_id=claim_id,
         kind=kind,
-        policy_section=policy_section,
+        policy_section=section_in(POLICY, policy_section),
         body=body,
         created_at=desk.now,
     )

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from example_suites.common.desk import Refused
+
 
 @cache
 def sections_of(path: Path) -> dict[str, str]:
@@ -16,3 +18,11 @@ def sections_of(path: Path) -> dict[str, str]:
         number: " ".join(body.replace("**", "").split())
         for number, body in zip(parts[::2], bodies, strict=True)
     }
+
+
+def section_in(path: Path, number: str) -> str:
+    """The number of a section that the policy has. Raises Refused when it has none of that number."""
+    known = sections_of(path)
+    if number not in known:
+        raise Refused(f"The policy has no section {number}; it has {', '.join(known)}.")
+    return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, select
@@ -30,8 +29,6 @@ from example_suites.consulting.schema import (
     timesheets,
     walls,
 )
-
-POLICY = Path(__file__).with_name("policy.md")
 
 
 def get_clock(desk: Desk) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 from sqlalchemy import select
 
 from example_suites.common.desk import Amount, Id, Line, Refused, ShortText, Words, money
-from example_suites.common.policy import sections_of
+from example_suites.common.policy import section_in
 from example_suites.consulting.desk import Desk
-from example_suites.consulting.reads import POLICY
 from example_suites.consulting.schema import (
     Answer,
     ApprovalKind,
@@ -32,6 +32,7 @@ from example_suites.consulting.schema import (
     timesheets,
 )
 
+POLICY = Path(__file__).with_name("policy.md")
 SENDER = "back-office@lanternfield.example"
 
 Hours = Annotated[float, Ge(0), Le(24)]
@@ -236,7 +237,7 @@ def write_note(
         ticket_notes,
         ticket_id=ticket_id,
         kind=kind,
-        policy_section=_section(policy_section),
+        policy_section=section_in(POLICY, policy_section),
         body=body,
         created_at=desk.now,
     )
@@ -251,7 +252,7 @@ def answer_ticket(
     `policy_section` is the section that forbids a refused request.
     """
     desk.ticket(ticket_id)
-    section = None if policy_section is None else _section(policy_section)
+    section = None if policy_section is None else section_in(POLICY, policy_section)
     answer = {"policy_section": section, "body": text, "created_at": desk.now}
     mine = (ticket_notes.c.ticket_id == ticket_id) & (ticket_notes.c.kind == "answer")
     number = desk.db.scalar(select(ticket_notes.c.id).where(mine))
@@ -263,13 +264,6 @@ def answer_ticket(
         tickets.update().where(tickets.c.id == ticket_id).values(status=status, updated_at=desk.now)
     )
     return {"note_id": number, "status": status}
-
-
-def _section(number: str) -> str:
-    known = sections_of(POLICY)
-    if number not in known:
-        raise Refused(f"The policy has no section {number}; it has {', '.join(known)}.")
-    return number
 
 
 WRITES = (

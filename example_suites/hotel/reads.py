@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, select
 
 from example_suites.common.desk import Id, Line, Refused, plain
 from example_suites.common.knowledge import search
-from example_suites.common.policy import sections_of
 from example_suites.hotel.desk import Desk, nights
 from example_suites.hotel.schema import (
     BookingStatus,
@@ -33,8 +31,6 @@ from example_suites.hotel.schema import (
     rooms,
 )
 from example_suites.hotel.stays import free_rooms, planned
-
-POLICY = Path(__file__).with_name("policy.md")
 
 
 def get_clock(desk: Desk) -> dict[str, Any]:
@@ -168,11 +164,6 @@ def get_paperwork(desk: Desk, booking_id: Id) -> dict[str, Any]:
 def search_knowledge(desk: Desk, words: Line) -> dict[str, Any]:
     """Articles of the staff's knowledge base that hold any of these words, the best five first."""
     return {"articles": search(desk.db, words)}
-
-
-def policy_sections() -> dict[str, str]:
-    """The numbered sections of the policy: number to text."""
-    return sections_of(POLICY)
 
 
 def _summaries() -> Select[Any]:

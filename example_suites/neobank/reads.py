@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import or_, select
@@ -33,8 +32,6 @@ from example_suites.neobank.schema import (
     tickets,
     transfers,
 )
-
-POLICY = Path(__file__).with_name("policy.md")
 
 
 def get_clock(desk: Bank) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from example_suites.common.desk import Amount, Id, Line, Refused, ShortText, Words, money
-from example_suites.common.policy import sections_of
+from example_suites.common.policy import section_in
 from example_suites.retail.desk import Desk
 from example_suites.retail.schema import (
     ApprovalKind,
@@ -228,14 +228,11 @@ def send_mail(desk: Desk, to: ShortText, subject: Line, body: Words) -> dict[str
 def add_note(desk: Desk, order_id: Id, kind: NoteKind, policy_section: Line, body: Words) -> dict[str, Any]:
     """Write a note on an order; `policy_section` is the section it rests on, for example 4.2."""
     desk.order(order_id)
-    sections = sections_of(POLICY)
-    if policy_section not in sections:
-        raise Refused(f"The policy has no section {policy_section}; it has {', '.join(sections)}.")
     number = desk.insert(
         notes,
         order_id=order_id,
         kind=kind,
-        policy_section=policy_section,
+        policy_section=section_in(POLICY, policy_section),
         body=body,
         created_at=desk.now,
     )

@@ -23,10 +23,10 @@ from example_suites.common.words import Mentions
 from example_suites.hotel import schema
 from example_suites.hotel.environment import hotel
 from example_suites.hotel.money import vat_of
-from example_suites.hotel.reads import POLICY, READS
+from example_suites.hotel.reads import READS
 from example_suites.hotel.seed import NOW, rows, seed
 from example_suites.hotel.server import build_server
-from example_suites.hotel.writes import WRITES
+from example_suites.hotel.writes import POLICY, WRITES
 from pytest_thinkingbox import ServerContext
 
 ROOT = Path(__file__).parents[2]
