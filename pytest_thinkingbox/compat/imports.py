@@ -53,9 +53,37 @@ class _TestResult(_Row):
     line_content: str = ""
 
 
+class _Call(_Row):
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    id: str = ""
+
+
+class _Message(_Row):
+    """Of any kind: `T` says which, and those that are not known are passed over."""
+
+    T: str = ""
+    role: str = "user"
+    content: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    name: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    id: str = ""
+    tool_calls: list[_Call] = Field(default_factory=list)
+
+    @property
+    def calls(self) -> list[_Call]:
+        match self.T:
+            case "ToolCall":
+                return [_Call(name=self.name, arguments=self.arguments, id=self.id)]
+            case "ParallelToolCall":
+                return self.tool_calls
+        return []
+
+
 class _Result(_Row):
     uid: str = Field(min_length=1)
-    messages: list[dict[str, Any]] = Field(default_factory=list)
+    messages: list[_Message] = Field(default_factory=list)
     test_result: _TestResult | None = None
     test_tags: dict[str, Any] | None = None
     usage: list[_Usage] | None = None
@@ -100,18 +128,19 @@ def import_rows(path: Path, target: Path, *, model: str | None) -> CampaignFolde
 
 
 def _rows(path: Path) -> Iterator[_Result]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             try:
-                yield _Result.model_validate(json.loads(line))
+                row = _Result.model_validate(json.loads(line.decode("utf-8")))
             except (ValueError, RecursionError) as error:
                 said: object = error
                 if isinstance(error, ValidationError):
                     first = error.errors()[0]
                     said = f"{'.'.join(map(str, first['loc'])) or 'the row'}: {first['msg']}"
                 raise CannotImport(f"{path}:{number}: no result row of ThinkingBox: {said}") from None
+            yield row
 
 
 def _record(
@@ -178,51 +207,37 @@ def _usage(usages: list[_Usage] | None) -> UsageRecord:
     return total["agent"]
 
 
-def _chat(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _chat(messages: list[_Message]) -> Iterator[dict[str, Any]]:
     """As chat completions have them; what was thought is left out."""
     for one in messages:
-        match one.get("T"):
-            case "Text" if one.get("metadata", {}).get("tag") != "think":
-                yield {"role": str(one.get("role", "user")), "content": str(one.get("content", ""))}
+        match one.T:
+            case "Text" if one.metadata.get("tag") != "think":
+                yield {"role": one.role, "content": one.content}
             case "ToolResponse":
-                yield {
-                    "role": "tool",
-                    "tool_call_id": str(one.get("id")),
-                    "content": str(one.get("content", "")),
-                }
+                yield {"role": "tool", "tool_call_id": one.id, "content": one.content}
             case "ToolCall" | "ParallelToolCall":
                 made = [
                     {
-                        "id": str(call.get("id")),
+                        "id": call.id,
                         "type": "function",
-                        "function": {
-                            "name": call.get("name"),
-                            "arguments": json.dumps(call.get("arguments", {})),
-                        },
+                        "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
                     }
-                    for call in one.get("tool_calls", [one])
+                    for call in one.calls
                 ]
                 yield {"role": "assistant", "content": None, "tool_calls": made}
 
 
-def _calls(messages: list[dict[str, Any]]) -> list[ToolCallRecord]:
-    answers = {
-        one.get("id"): str(one.get("content", "")) for one in messages if one.get("T") == "ToolResponse"
-    }
-    made = [
-        call
-        for one in messages
-        if one.get("T") in ("ToolCall", "ParallelToolCall")
-        for call in one.get("tool_calls", [one])
-    ]
+def _calls(messages: list[_Message]) -> list[ToolCallRecord]:
+    answers = {one.id: one.content for one in messages if one.T == "ToolResponse"}
     return [
         ToolCallRecord(
-            id=str(call.get("id")),
-            name=str(call.get("name")),
-            arguments=call.get("arguments") or {},
-            result=answers.get(call.get("id"), ""),
+            id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            result=answers.get(call.id, ""),
             error=False,
             seconds=0.0,
         )
-        for call in made
+        for one in messages
+        for call in one.calls
     ]

@@ -116,8 +116,16 @@ def test_the_try_that_was_graded_last_is_the_row(folder):
             '{"uid": "a", "test_result": {"result": "maybe"}}',
             "test_result.result: Input should be a valid boolean",
         ),
+        (
+            '{"uid": "a", "messages": [{"T": "Text", "metadata": null}]}',
+            "messages.0.metadata: Input should be",
+        ),
+        (
+            '{"uid": "a", "messages": [{"T": "ToolCall", "name": "b", "arguments": [1]}]}',
+            "messages.0.arguments: ",
+        ),
     ],
-    ids=["empty", "no json", "no uid", "no verdict"],
+    ids=["empty", "no json", "no uid", "no verdict", "no metadata", "no arguments"],
 )
 def test_a_wrong_file_makes_no_campaign(text, words, tmp_path):
     rows = tmp_path / "rows.jsonl"
@@ -126,6 +134,15 @@ def test_a_wrong_file_makes_no_campaign(text, words, tmp_path):
         import_rows(rows, tmp_path / "new", model=None)
     assert words in str(raised.value)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["rows.jsonl"]
+
+
+def test_a_file_that_is_no_utf_8_is_named(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_bytes(b'{"uid": "a\xff"}')
+    with pytest.raises(
+        CannotImport, match=r"rows\.jsonl:1: no result row of ThinkingBox: 'utf-8' codec can't decode"
+    ):
+        import_rows(rows, tmp_path / "new", model=None)
 
 
 def test_nothing_is_overwritten(folder, tmp_path):
