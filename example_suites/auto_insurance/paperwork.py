@@ -45,7 +45,7 @@ def add_paperwork(tables: Tables) -> None:
             requested_at=payment["created_at"] - timedelta(hours=9),
         )
     for policy, kind, change, details in (
-        (7069, "add_driver", "97.64", {"driver": "Ana Hale"}),
+        (7069, "add_driver", "97.32", {"driver": "Ana Hale"}),
         (7010, "add_coverage", "38.90", {"coverage": "glass"}),
         (7023, "remove_coverage", "-21.15", {"coverage": "towing"}),
     ):
