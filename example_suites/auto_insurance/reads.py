@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, or_, select
+from sqlalchemy import Select, Table, or_, select
 
 from example_suites.auto_insurance.desk import Desk
 from example_suites.auto_insurance.schema import (
@@ -81,7 +81,7 @@ def get_policy(desk: Desk, policy_id: Id) -> dict[str, Any]:
     policy = desk.policy(policy_id)
 
     def of_policy(table: Table) -> list[dict[str, Any]]:
-        return _rows(desk, table, table.c.policy_id == policy_id)
+        return desk.rows(table, policy_id=policy_id)
 
     return plain(policy) | {
         "policyholder": plain(desk.one(customers, policy.customer_id, "customer")),
@@ -102,7 +102,7 @@ def get_claim(desk: Desk, claim_id: Id) -> dict[str, Any]:
     claim = desk.claim(claim_id)
 
     def of_claim(table: Table) -> list[dict[str, Any]]:
-        return _rows(desk, table, table.c.claim_id == claim_id)
+        return desk.rows(table, claim_id=claim_id)
 
     reports = of_claim(appraisals)
     for report in reports:
@@ -111,7 +111,7 @@ def get_claim(desk: Desk, claim_id: Id) -> dict[str, Any]:
         "vehicle": plain(desk.one(vehicles, claim.vehicle_id, "vehicle")),
         "driver": claim.driver_id and plain(desk.one(drivers, claim.driver_id, "driver")),
         "handler": claim.handler_id and plain(desk.employee(claim.handler_id)),
-        "coverages": _rows(desk, coverages, coverages.c.policy_id == claim.policy_id),
+        "coverages": desk.rows(coverages, policy_id=claim.policy_id),
         "assignments": of_claim(assignments),
         "appraisals": reports,
         "payments": of_claim(payments),
@@ -132,10 +132,6 @@ def find_shops(desk: Desk, city: Line) -> dict[str, Any]:
     """Repair shops in a city; `network` says whether they belong to our network."""
     found = select(shops).where(shops.c.city.icontains(city, autoescape=True)).order_by(shops.c.id)
     return {"shops": [plain(row) for row in desk.db.execute(found)]}
-
-
-def _rows(desk: Desk, table: Table, where: ColumnElement[bool]) -> list[dict[str, Any]]:
-    return [plain(row) for row in desk.db.execute(select(table).where(where).order_by(table.c.id))]
 
 
 READS = (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from sqlalchemy import Connection, Row, Table, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, select
 
 from example_suites.common.money import cents
 
@@ -47,6 +47,12 @@ class Desk:
         if row is None:
             raise Refused(f"There is no {what} {number}.")
         return row
+
+    def rows(self, table: Table, *where: ColumnElement[bool], **values: Any) -> list[dict[str, Any]]:
+        """The rows of a table that have these values and meet all conditions, by key, as JSON values."""
+        equal = (table.c[name] == value for name, value in values.items())
+        found = select(table).where(*where, *equal).order_by(*table.primary_key.columns)
+        return [plain(row) for row in self.db.execute(found)]
 
     def insert(self, table: Table, **columns: Any) -> int:
         """Insert a row and return its id."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import Table, select
 
 from example_suites.common.desk import Id, Line, Refused, plain
 from example_suites.common.knowledge import search
@@ -38,9 +38,7 @@ def get_clock(desk: Desk) -> dict[str, Any]:
 
 def get_ticket(desk: Desk, ticket_id: Id) -> dict[str, Any]:
     """A ticket with its sender, its external reference and status, if it has one, and its notes."""
-    return plain(desk.ticket(ticket_id)) | {
-        "notes": _rows(desk, ticket_notes, ticket_notes.c.ticket_id == ticket_id)
-    }
+    return plain(desk.ticket(ticket_id)) | {"notes": desk.rows(ticket_notes, ticket_id=ticket_id)}
 
 
 def search_knowledge(desk: Desk, question: Line) -> dict[str, Any]:
@@ -87,7 +85,7 @@ def find_people(
     for part in (skills, absences, assignments, walls):
         for person in answer.values():
             person[part.name] = []
-        for row in _rows(desk, part, part.c.person_id.in_(numbers)):
+        for row in desk.rows(part, part.c.person_id.in_(numbers)):
             answer[row.pop("person_id")][part.name].append(row)
     return {"people": [*answer.values()], "more": len(listed) > 12}
 
@@ -95,7 +93,7 @@ def find_people(
 def get_client(desk: Desk, client_id: Id) -> dict[str, Any]:
     """A client with its billing contact, payment days and engagements."""
     client = desk.one(clients, client_id, "client")
-    return plain(client) | {"engagements": _rows(desk, engagements, engagements.c.client_id == client_id)}
+    return plain(client) | {"engagements": desk.rows(engagements, client_id=client_id)}
 
 
 def get_engagement(desk: Desk, engagement_id: Id) -> dict[str, Any]:
@@ -105,8 +103,8 @@ def get_engagement(desk: Desk, engagement_id: Id) -> dict[str, Any]:
     """
     engagement = desk.engagement(engagement_id)
 
-    def of(table: Table, order: ColumnElement[Any] | None = None) -> list[dict[str, Any]]:
-        return _rows(desk, table, table.c.engagement_id == engagement_id, order=order)
+    def of(table: Table) -> list[dict[str, Any]]:
+        return desk.rows(table, engagement_id=engagement_id)
 
     return plain(engagement) | {
         "client": plain(desk.one(clients, engagement.client_id, "client")),
@@ -114,7 +112,7 @@ def get_engagement(desk: Desk, engagement_id: Id) -> dict[str, Any]:
         "lead_partner": _contact(desk.person(engagement.lead_partner_id)),
         "manager": _contact(desk.person(engagement.manager_id)),
         "statements_of_work": of(statements_of_work),
-        "rates": of(rates, rates.c.first_day),
+        "rates": of(rates),
         "assignments": of(assignments),
         "approvals": of(approvals),
         "invoices": of(invoices),
@@ -125,7 +123,7 @@ def get_timesheet(desk: Desk, person_id: Id, week_start: date) -> dict[str, Any]
     """A person's time sheet of the week that begins on this Monday, with its entries."""
     desk.person(person_id)
     sheet = desk.timesheet(person_id, week_start)
-    return plain(sheet) | {"entries": _rows(desk, time_entries, time_entries.c.timesheet_id == sheet.id)}
+    return plain(sheet) | {"entries": desk.rows(time_entries, timesheet_id=sheet.id)}
 
 
 def list_unbilled(desk: Desk, engagement_id: Id) -> dict[str, Any]:
@@ -153,7 +151,7 @@ def list_unbilled(desk: Desk, engagement_id: Id) -> dict[str, Any]:
 def list_expenses(desk: Desk, person_id: Id) -> dict[str, Any]:
     """All expenses of a person that were booked, whatever their status. Expense 1234 is called EX-1234."""
     desk.person(person_id)
-    return {"expenses": _rows(desk, expenses, expenses.c.person_id == person_id)}
+    return {"expenses": desk.rows(expenses, person_id=person_id)}
 
 
 def get_invoice(desk: Desk, document_id: Id) -> dict[str, Any]:
@@ -162,8 +160,8 @@ def get_invoice(desk: Desk, document_id: Id) -> dict[str, Any]:
     engagement = desk.engagement(document.engagement_id)
     return plain(document) | {
         "file": None if document.status == "draft" else file_of(engagement, document),
-        "lines": _rows(desk, invoice_lines, invoice_lines.c.invoice_id == document_id),
-        "time_entries": _rows(desk, time_entries, time_entries.c.invoice_id == document_id),
+        "lines": desk.rows(invoice_lines, invoice_id=document_id),
+        "time_entries": desk.rows(time_entries, invoice_id=document_id),
     }
 
 
@@ -176,13 +174,6 @@ def read_inbox(desk: Desk, file: Line | None = None) -> dict[str, Any]:
         return {"file": file, "text": desk.receipt(file).read_text(encoding="utf-8")}
     except UnicodeDecodeError:
         raise Refused(f"{file} is not text.") from None
-
-
-def _rows(
-    desk: Desk, table: Table, condition: ColumnElement[bool], *, order: ColumnElement[Any] | None = None
-) -> list[dict[str, Any]]:
-    key = [*table.primary_key.columns] if order is None else [order]
-    return [plain(row) for row in desk.db.execute(select(table).where(condition).order_by(*key))]
 
 
 def _contact(row: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, select
+from sqlalchemy import Select, select
 
 from example_suites.common.desk import Id, Line, Refused, plain
 from example_suites.common.knowledge import search
@@ -77,8 +77,8 @@ def get_booking(desk: Desk, booking_id: Id) -> dict[str, Any]:
         "hotel": _part(hotel, "id", "name", "city", "timezone", "vat_percent"),
         "room": _part(room, "id", "number", "room_class", "accessible"),
         "plan": _part(plan, "id", "code", "net_rate", "refundable", "free_cancellation_hours"),
-        "nights": _of_booking(desk, booking_nights, booking_id, order=booking_nights.c.night),
-        "history": _of_booking(desk, history, booking_id),
+        "nights": desk.rows(booking_nights, booking_id=booking_id),
+        "history": desk.rows(history, booking_id=booking_id),
     }
 
 
@@ -144,7 +144,7 @@ def quote_change(
         "old_total": float(booking.total),
         "new_total": float(stay.total),
         "difference": float(stay.total - booking.total),
-        "old_nights": _of_booking(desk, booking_nights, booking_id, order=booking_nights.c.night),
+        "old_nights": desk.rows(booking_nights, booking_id=booking_id),
         "new_nights": [plain(night) for night in stay.nights],
     }
 
@@ -153,11 +153,11 @@ def get_paperwork(desk: Desk, booking_id: Id) -> dict[str, Any]:
     """Payments of a booking, refunds with their lines, approvals, messages, case notes, cases with hotel tickets."""
     desk.booking(booking_id)
     tables = (payments, refunds, approvals, messages, case_notes, cases)
-    answer = {table.name: _of_booking(desk, table, booking_id) for table in tables}
+    answer = {table.name: desk.rows(table, booking_id=booking_id) for table in tables}
     for refund in answer["refunds"]:
-        refund["lines"] = _parts(desk, refund_lines, refund_lines.c.refund_id == refund["id"])
+        refund["lines"] = desk.rows(refund_lines, refund_id=refund["id"])
     for case in answer["cases"]:
-        case["hotel_tickets"] = _parts(desk, hotel_tickets, hotel_tickets.c.case_id == case["id"])
+        case["hotel_tickets"] = desk.rows(hotel_tickets, case_id=case["id"])
     return answer
 
 
@@ -179,17 +179,6 @@ def _summaries() -> Select[Any]:
         bookings.c.total,
         bookings.c.currency,
     ).join(guests, guests.c.id == bookings.c.guest_id)
-
-
-def _of_booking(
-    desk: Desk, table: Table, booking_id: int, *, order: ColumnElement[Any] | None = None
-) -> list[dict[str, Any]]:
-    found = select(table).where(table.c.booking_id == booking_id)
-    return [plain(row) for row in desk.db.execute(found.order_by(table.c.id if order is None else order))]
-
-
-def _parts(desk: Desk, table: Table, condition: ColumnElement[bool]) -> list[dict[str, Any]]:
-    return [plain(row) for row in desk.db.execute(select(table).where(condition).order_by(table.c.id))]
 
 
 def _part(row: Any, *names: str) -> dict[str, Any]:

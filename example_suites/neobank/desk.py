@@ -10,9 +10,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Row, Table, select
+from sqlalchemy import Row, Table
 
-from example_suites.common.desk import Desk, Refused, plain
+from example_suites.common.desk import Desk, Refused
 from example_suites.neobank.schema import accounts, authorizations, cards, customers, tickets
 
 BANK = ZoneInfo("Europe/Dublin")
@@ -45,13 +45,6 @@ class Bank(Desk):
 
     def update(self, table: Table, number: int, **columns: Any) -> None:
         self.db.execute(table.update().where(table.c.id == number).values(**columns))
-
-    def rows(self, table: Table, **where: Any) -> list[dict[str, Any]]:
-        """All rows of a table with these values, by key, as JSON values."""
-        found = select(table).order_by(*table.primary_key.columns)
-        for name, value in where.items():
-            found = found.where(table.c[name] == value)
-        return [plain(row) for row in self.db.execute(found)]
 
     def tell_processor(self, path: str, content: dict[str, Any]) -> None:
         """Send JSON to the card processor. Raises Refused unless it takes it."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import select
 
 from example_suites.common.desk import Id, Line, Refused, plain
 from example_suites.common.knowledge import search
@@ -94,13 +94,11 @@ def get_order(desk: Desk, order_id: Id) -> dict[str, Any]:
 def get_shipments(desk: Desk, order_id: Id) -> dict[str, Any]:
     """The parcels of an order with their lines, tracking numbers, times and carriers' exceptions."""
     desk.order(order_id)
-    answer = _of(desk, shipments, shipments.c.order_id == order_id)
+    answer = desk.rows(shipments, order_id=order_id)
     for shipment in answer:
         packed = select(order_lines.c.id).where(order_lines.c.shipment_id == shipment["id"])
         shipment["order_line_ids"] = list(desk.db.scalars(packed.order_by(order_lines.c.id)))
-        shipment["exceptions"] = _of(
-            desk, carrier_exceptions, carrier_exceptions.c.shipment_id == shipment["id"]
-        )
+        shipment["exceptions"] = desk.rows(carrier_exceptions, shipment_id=shipment["id"])
     return {"shipments": answer}
 
 
@@ -109,11 +107,11 @@ def get_aftercare(desk: Desk, order_id: Id) -> dict[str, Any]:
     desk.order(order_id)
     lines = select(order_lines.c.id).where(order_lines.c.order_id == order_id)
     return {
-        "returns": _of(desk, returns, returns.c.order_line_id.in_(lines)),
-        "warranty_claims": _of(desk, warranty_claims, warranty_claims.c.order_line_id.in_(lines)),
-        "approvals": _of(desk, approvals, approvals.c.order_id == order_id),
-        "credit": _of(desk, credit_entries, credit_entries.c.order_id == order_id),
-        "tickets": _of(desk, tickets, tickets.c.order_id == order_id),
+        "returns": desk.rows(returns, returns.c.order_line_id.in_(lines)),
+        "warranty_claims": desk.rows(warranty_claims, warranty_claims.c.order_line_id.in_(lines)),
+        "approvals": desk.rows(approvals, order_id=order_id),
+        "credit": desk.rows(credit_entries, order_id=order_id),
+        "tickets": desk.rows(tickets, order_id=order_id),
     }
 
 
@@ -121,16 +119,16 @@ def get_correspondence(desk: Desk, order_id: Id) -> dict[str, Any]:
     """Messages that were sent about an order, and its notes."""
     desk.order(order_id)
     return {
-        "messages": _of(desk, messages, messages.c.order_id == order_id),
-        "notes": _of(desk, notes, notes.c.order_id == order_id),
+        "messages": desk.rows(messages, order_id=order_id),
+        "notes": desk.rows(notes, order_id=order_id),
     }
 
 
 def get_customer(desk: Desk, customer_id: Id) -> dict[str, Any]:
     """A customer with tier, addresses on file and store credit, entry by entry."""
     return plain(desk.customer(customer_id)) | {
-        "addresses": _of(desk, addresses, addresses.c.customer_id == customer_id),
-        "credit": _of(desk, credit_entries, credit_entries.c.customer_id == customer_id),
+        "addresses": desk.rows(addresses, customer_id=customer_id),
+        "credit": desk.rows(credit_entries, customer_id=customer_id),
     }
 
 
@@ -158,10 +156,6 @@ def search_articles(desk: Desk, question: Line) -> dict[str, Any]:
 
 def _all(desk: Desk, query: Any) -> list[dict[str, Any]]:
     return [plain(row) for row in desk.db.execute(query)]
-
-
-def _of(desk: Desk, table: Table, where: ColumnElement[bool]) -> list[dict[str, Any]]:
-    return _all(desk, select(table).where(where).order_by(table.c.id))
 
 
 def _part(row: Any, *names: str) -> dict[str, Any]:
