@@ -49,6 +49,10 @@ def collection_of(config: pytest.Config) -> DatasetCollection | None:
             if config.getoption(f"tb_{name}"):
                 raise pytest.UsageError(f"--tb-{name.replace('_', '-')} belongs to --tb-dataset=DIR")
         return None
+    if config.getoption("tb_prove") or config.getoption("tb_proof_plan"):
+        raise pytest.UsageError(
+            "--tb-prove compares rows, and what the servers of --tb-dataset tell is none: its checkers cannot be proved"
+        )
     if find_spec("yaml") is None:
         raise pytest.UsageError("--tb-dataset needs PyYAML: pip install 'pytest-thinkingbox[dataset]'")
     from pytest_thinkingbox.plugin.dataset_tasks import DatasetCollection, Where

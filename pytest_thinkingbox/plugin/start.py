@@ -90,10 +90,9 @@ def make_runner(session: pytest.Session) -> Runner:
             backend = open_backend(config, url, revive, label=name)
         if options.proof is not None:
             judge = make_judge(options, None, concurrency=concurrency)
-            made = proof_world(
+            return proof_world(
                 options.proof, backend, audit=options.audit, judge=judge, containers=containers
             )
-            return replace(made, servers=config.stash.get(servers_key, None))
         agent = make_agent(
             "none" if options.continued is not None and options.continued.regrade else options.agent,
             model=options.model,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_thinkingbox.proof.model import Plan
 from tests.compat.conftest import NO, YES, acts, call, dumped, judged, models, steps, tool_names
 from tests.support.stub_endpoint import StubEndpoint, calls, says
 
@@ -247,6 +248,13 @@ def test_what_belongs_to_a_dataset_needs_one(run, option):
     outcome = run(option)
     assert outcome.status == 4
     assert f"{option.partition('=')[0]} belongs to --tb-dataset=DIR" in outcome.text
+
+
+def test_its_checkers_cannot_be_proved(run_depot, tmp_path):
+    Plan(notes=tmp_path).write(tmp_path / "survey.plan.json")
+    outcome = run_depot(f"--tb-proof-plan={tmp_path / 'survey.plan.json'}", agent=None)
+    assert outcome.status == 4
+    assert "its checkers cannot be proved" in outcome.text
 
 
 @pytest.mark.slow
