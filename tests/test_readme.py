@@ -99,4 +99,4 @@ def _shell_lines() -> list[str]:
 
 def _without_names_and_times(text: str) -> list[str]:
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{6}", "CAMPAIGN", text)
-    return re.sub(r" in \d+\.\d+s(?: \([\d:]+\))? =+", " in TIME", text).splitlines()
+    return re.sub(r"=+ (.+) in \d+\.\d+s(?: \([\d:]+\))? =+", r"\1 in TIME", text).splitlines()
