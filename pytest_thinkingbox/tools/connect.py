@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 import httpx2
 from mcp import Client
@@ -91,6 +92,13 @@ def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWa
                 if watch.dead is not None:
                     raise InfrastructureDown(f"{label}: the database died: {watch.dead}") from error
                 raise ConfigurationError(f"{label}: its build function raised {error!r}") from error
+    if isinstance(made, MCPServer):
+        if made in _taken:
+            raise ConfigurationError(
+                f"{label}: its build function returned a server that another attempt had; "
+                "it must make a new one each time"
+            )
+        _taken.add(made)
     if isinstance(made, MCPServer | FunctionTools):
         _observe(made, watch)
     elif not isinstance(made, LowLevelServer):
@@ -98,6 +106,10 @@ def _built(server: Server, context: ServerContext, label: str, watch: DatabaseWa
             f"{label}: its build function returned {made!r}; it must return an mcp.server.MCPServer or Server"
         )
     return made
+
+
+_taken: WeakSet[MCPServer[Any]] = WeakSet()
+"""What attempts have put wrappers around: layers of hundreds of attempts would exceed the depth of Python's stack."""
 
 
 def _observe(server: MCPServer[Any] | FunctionTools, watch: DatabaseWatch) -> None:

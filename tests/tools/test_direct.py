@@ -17,6 +17,7 @@ from mcp_types import CallToolResult, TextContent
 
 from pytest_thinkingbox.agents.base import ToolOutput
 from pytest_thinkingbox.declare import Server
+from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tools.direct import needs_no_session
 from pytest_thinkingbox.tools.quiet import no_logging_setup
 from pytest_thinkingbox.tools.session import Toolbox
@@ -44,6 +45,13 @@ def greet() -> str:
 
 def test_a_plain_server_needs_no_session() -> None:
     assert needs_no_session(served(greet))
+
+
+def test_a_server_that_another_attempt_had_is_refused(world: World) -> None:
+    server = served(greet)
+    assert call(world, server, "greet").text == "good morning"
+    with pytest.raises(ConfigurationError, match="it must make a new one each time"):
+        call(world, server, "greet")
 
 
 def test_a_tool_that_takes_the_sdks_context_gets_a_session(world: World) -> None:
