@@ -11,6 +11,9 @@ from pytest_thinkingbox.compat.direct import formatted
 
 Role = Literal["system", "user", "assistant"]
 
+_LEGACY = "function_call"
+"""Stands for the id of a call that has none: one of the form in which a message holds one call at most."""
+
 
 @dataclass(slots=True)
 class Text:
@@ -152,9 +155,10 @@ def _told(messages: Sequence[Mapping[str, Any]], direct: Mapping[str, str]) -> l
     spoken: list[Message] = []  # by tools, to be told once all answers to one message are there
     for message in messages:
         role, content = message["role"], message.get("content") or ""
-        if role == "tool":
-            name = names.get(message["tool_call_id"], "")
-            told.append(ToolResponse(name, str(content), message["tool_call_id"]))
+        if role in ("tool", "function"):
+            id_ = message.get("tool_call_id", _LEGACY)
+            name = names.get(id_, "")
+            told.append(ToolResponse(name, str(content), id_))
             text = formatted(direct[name], str(content)) if name in direct else None
             if text is not None:
                 spoken.append(Text("assistant", text, {"tag": "direct"}))
@@ -166,6 +170,8 @@ def _told(messages: Sequence[Mapping[str, Any]], direct: Mapping[str, str]) -> l
                 told.append(Text("assistant", _words(content), {"tag": "direct"}))
             continue
         calls = [_call(one) for one in message.get("tool_calls") or ()]
+        if message.get("function_call"):
+            calls.append(_call({"id": _LEGACY, "function": message["function_call"]}))
         if content or not calls:
             told.append(Text(role, _words(content)))
         if calls:

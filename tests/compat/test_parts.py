@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_thinkingbox.compat.context import TestContext, Text, context_of, messages_of
+from pytest_thinkingbox.compat.context import (
+    ParallelToolCall,
+    TestContext,
+    Text,
+    ToolCall,
+    ToolResponse,
+    context_of,
+    messages_of,
+)
 from pytest_thinkingbox.compat.direct import formatted
 from pytest_thinkingbox.compat.files import FixtureFile
 from pytest_thinkingbox.compat.fixtures import BrokenFixture, made
@@ -89,6 +97,19 @@ def test_what_a_tool_said_itself_is_no_response_and_is_told_once():
 def test_rows_tell_what_a_tool_said_itself_where_nobody_knows_its_text():
     told = messages_of([{"role": "assistant", "content": "From 9.", "direct": True}])
     assert told == [Text("assistant", "From 9.", {"tag": "direct"})]
+
+
+def test_a_call_in_the_older_form_is_a_call_and_its_answer_is_not_the_users():
+    x = context(
+        {"role": "user", "content": "When?"},
+        {"role": "assistant", "content": None, "function_call": CALL["function"]},
+        {"role": "function", "name": "hours", "content": '{"at": 9}'},
+    )
+    assert x.messages[1:3] == [
+        ParallelToolCall([ToolCall("hours", {}, "function_call")]),
+        ToolResponse("hours", '{"at": 9}', "function_call"),
+    ]
+    assert x.transcript() == "User: When?\n\nAssistant: From 9."
 
 
 def test_without_a_user_there_is_no_query():
