@@ -244,6 +244,8 @@ class EpisodePool:
             self._loop.call_soon_threadsafe(self._finish.set)
             self._thread.join(timeout=2 * CLOSE_SECONDS)
         if self._world is not None:
-            self._world.backend.close()
-            self._world.containers.close()
-            self._world = None
+            try:
+                self._world.backend.close()
+            finally:
+                self._world.containers.close()
+                self._world = None
