@@ -109,7 +109,9 @@ async def main(name: str) -> None:
     )
     agent = Agent(MODELS[name](), instructions=os.environ["THINKINGBOX_INSTRUCTIONS"], toolsets=[toolset])
     async with agent:
-        print((await agent.run(sys.stdin.read())).output)
+        for line in sys.stdin:  # a task with a user: one message on each line, until it is over
+            reply = (await agent.run(json.loads(line)["content"])).output
+            print(json.dumps({"role": "assistant", "content": reply}), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from pytest_thinkingbox.declare.user import END
 from tests.real.conftest import Campaign
 from tests.support.stub_endpoint import StubEndpoint, says
 
@@ -20,7 +21,7 @@ PROGRAM = f"command:{sys.executable} tests/real/desk_agents.py "
 @pytest.fixture
 def guest() -> Iterator[tuple[str, str]]:
     """A user who is served with the first reply."""
-    with StubEndpoint(lambda _: says("Thank you. ###END###")) as stub:
+    with StubEndpoint(lambda _: says(END)) as stub:
         yield "--tb-user-model=guest", f"--tb-user-base-url={stub.url}"
 
 
