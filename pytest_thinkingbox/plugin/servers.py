@@ -77,8 +77,16 @@ def open_backend(config: pytest.Config, url: str, revive: Revive | None, *, labe
     from pytest_thinkingbox.errors import ConfigurationError
 
     __tracebackhide__ = True  # pytest would show the URL with its password, here and on the way up to here
+    make = partial(make_backend, label=label, processes=processes(config), revive=revive)
     try:
-        return make_backend(url, label=label, processes=processes(config), revive=revive)
+        return make(url)
+    except ConfigurationError as error:
+        refused = str(error)
+    if revive is None:
+        raise ConfigurationError(refused)
+    # It answered when this process started it: what another process played may have ended it since.
+    try:
+        return make(revive())
     except ConfigurationError as error:
         raise ConfigurationError(str(error)) from None
 
