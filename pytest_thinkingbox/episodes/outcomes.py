@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,7 +85,7 @@ def judge_checker(
     *,
     asserted: bool,
     explanation: str = "",
-    unaccounted: str,
+    unaccounted: Callable[[], str],
     schema_unaccounted: bool,
     credit: float,
 ) -> Verdict:
@@ -92,17 +93,20 @@ def judge_checker(
 
     `error` is what it raised, None when it returned; `asserted` says that `error` is an assertion or a call of
     `pytest.fail`; `explanation` is why its comparison failed, in full; `unaccounted` describes what changed
-    unasked, "" when nothing did; `schema_unaccounted` says that part of it is the schema - then the agent has
-    failed even if the checker tripped over it.
+    unasked, "" when nothing did, and is called only where that matters, for it takes a while;
+    `schema_unaccounted` says that part of it is the schema - then the agent has failed even if the checker
+    tripped over it.
     """
-    if unaccounted and (error is None or (schema_unaccounted and not isinstance(error, Invalid))):
-        return failed(unaccounted)
+    if error is None or (schema_unaccounted and not isinstance(error, Invalid)):
+        left = unaccounted()
+        if left:
+            return failed(left)
     if error is None:
         return passed()
     if asserted:
         # pytest's rewriting begins every explanation with the word.
         reason = explanation or str(error).removeprefix("assert ") or "the checker failed without a word"
-        return failed(reason, credit=0.0 if unaccounted else credit)
+        return failed(reason, credit=credit if credit and not unaccounted() else 0.0)
     detail = f"{type(error).__name__}: {error}"
     if isinstance(error, Invalid):
         return invalid(error.cause, detail)

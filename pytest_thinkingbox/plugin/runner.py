@@ -271,7 +271,7 @@ class Runner:
             decisive,
             explanation=explanation if explanation[:200] in str(decisive) else "",
             asserted=decisive is not None and _asserted(decisive),
-            unaccounted=attempts.unaccounted(run.attempt) if task.strict else "",
+            unaccounted=partial(attempts.unaccounted, run.attempt) if task.strict else str,
             schema_unaccounted=task.strict and bool(run.attempt.changes.unaccounted_schema()),
             credit=attempts.earned_credit(run.attempt),
         )

@@ -34,9 +34,9 @@ def test_what_an_exception_in_an_episode_means(error, meaning):
     assert meaning_of(error) == meaning
 
 
-def judge(error=None, **named):
-    arguments = {"asserted": False, "unaccounted": "", "schema_unaccounted": False, "credit": 0.0, **named}
-    return judge_checker(error, **arguments)
+def judge(error=None, unaccounted="", **named):
+    arguments = {"asserted": False, "schema_unaccounted": False, "credit": 0.0, **named}
+    return judge_checker(error, unaccounted=lambda: unaccounted, **arguments)
 
 
 def test_a_checker_that_returns_passes():
