@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pytest_thinkingbox.agents.base import ToolOutput, ToolSpec
 from pytest_thinkingbox.compat.dataset import DatasetTask
@@ -25,6 +25,7 @@ from pytest_thinkingbox.declare import Limits, Player, User
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.threads import run_in_turn
 from pytest_thinkingbox.tools.connection import Connection
+from pytest_thinkingbox.tools.ending import to_the_end
 from pytest_thinkingbox.tools.failures import DatabaseWatch
 from pytest_thinkingbox.tools.host import Stage
 from pytest_thinkingbox.tools.play import play
@@ -35,8 +36,6 @@ from pytest_thinkingbox.tools.session import Toolbox
 if TYPE_CHECKING:
     from mcp_types import Tool
     from sqlalchemy import Engine
-
-T = TypeVar("T")
 
 RESERVED = "__reserved__"
 INIT, EFFECTS, TEARDOWN = (f"{RESERVED}{name}" for name in ("init", "geteffects", "teardown"))
@@ -92,11 +91,11 @@ class DatasetHost:
             await opened.replay(toolbox)
             yield self._stage(opened, toolbox, engine, user)
         except BaseException:
-            await _to_the_end(
+            await to_the_end(
                 opened.close()
             )  # what was raised here says more than a server that does not close
             raise
-        for failure in await _to_the_end(opened.close()):
+        for failure in await to_the_end(opened.close()):
             raise failure
 
     def _stage(self, opened: _Opened, toolbox: _Toolbox, engine: Engine, user: Player | None) -> Stage:
@@ -234,21 +233,6 @@ class _Opened:
         if "session_id" in found.input_schema.get("properties", {}):
             given["session_id"] = self._attempt_id
         return await play(connection, found, given, seconds=seconds)
-
-
-async def _to_the_end(closing: Coroutine[Any, Any, T]) -> T:
-    """Its result, waited for also while this task is cancelled."""
-    task = asyncio.ensure_future(closing)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    result = task.result()
-    if cancelled is not None:
-        raise cancelled
-    return result
 
 
 def _tool(connection: Connection, name: str) -> Tool | None:

@@ -17,6 +17,7 @@ from pytest_thinkingbox.agents.base import ToolOutput, ToolSpec
 from pytest_thinkingbox.declare import Environment, Limits, Server, ServerContext
 from pytest_thinkingbox.declare.tools import Tools
 from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.tools.ending import to_the_end
 from pytest_thinkingbox.tools.routes import Route, routes_of
 from pytest_thinkingbox.tools.scrub import Scrubber
 
@@ -274,17 +275,8 @@ async def _closed(connections: list[AnyConnection]) -> list[BaseException]:
     """Close all, also while this task is cancelled; what went wrong."""
     if all(one.closed for one in connections):
         return []
-    closing = asyncio.gather(*(one.close() for one in connections), return_exceptions=True)
-    cancelled: asyncio.CancelledError | None = None
-    with anyio.CancelScope(shield=True):
-        while not closing.done():
-            try:
-                await asyncio.wait({closing})
-            except asyncio.CancelledError as error:
-                cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    return [failure for failure in closing.result() if failure is not None]
+    ended = await to_the_end(asyncio.gather(*(one.close() for one in connections), return_exceptions=True))
+    return [failure for failure in ended if failure is not None]
 
 
 def _label(environment: Environment, index: int) -> str:
