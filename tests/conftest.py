@@ -10,6 +10,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import anyio._backends._asyncio  # noqa: F401
+import httpcore2  # noqa: F401
 import hypothesis.internal.observability  # noqa: F401
 import mcp.client.client
 import mcp.server  # noqa: F401
@@ -18,7 +20,7 @@ import pytest
 import pytest_thinkingbox
 
 # A run in this process forgets every module that it was the first to import: the next run would have two of each
-# class.
+# class. Some libraries import with their first use only; those are named above.
 for _module in pkgutil.walk_packages(pytest_thinkingbox.__path__, "pytest_thinkingbox."):
     importlib.import_module(_module.name)
 
