@@ -95,6 +95,14 @@ class Usage:
         self.output_tokens = _sum(self.output_tokens, output_tokens)
         self.reasoning_tokens = _sum(self.reasoning_tokens, reasoning_tokens)
 
+    def include(self, other: Usage) -> None:
+        """Count what another object counted, too."""
+        self.requests += other.requests
+        self.input_tokens = _sum(self.input_tokens, other.input_tokens)
+        self.cached_tokens = _sum(self.cached_tokens, other.cached_tokens)
+        self.output_tokens = _sum(self.output_tokens, other.output_tokens)
+        self.reasoning_tokens = _sum(self.reasoning_tokens, other.reasoning_tokens)
+
 
 def _sum(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else a + b

@@ -16,6 +16,7 @@ from pytest_thinkingbox.episodes.restore import restore_episode
 from pytest_thinkingbox.episodes.run import World, run_episode
 from pytest_thinkingbox.episodes.slots import Slots
 from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.rulings import Ruling
 
 CLOSE_SECONDS = 15.0
@@ -48,6 +49,9 @@ class Purse(Protocol):
 
     def spend(self, usage: Mapping[str, Usage]) -> None:
         """Note what one try used."""
+
+    def spend_on_judge(self, usage: Usage) -> None:
+        """Note what one question used."""
 
     def used_up(self) -> str:
         """Why nothing more may be spent; "" while something may."""
@@ -118,8 +122,17 @@ class EpisodePool:
         assert self._world is not None, "a checker runs after an episode"
         assert self._world.judge is not None
         return asyncio.run_coroutine_threadsafe(
-            self._world.judge.ask(question, about, usage), self._running_loop()
+            self._ask(self._world.judge, question, about, usage), self._running_loop()
         )
+
+    async def _ask(self, judge: JudgeModel, question: str, about: str, usage: Usage) -> Ruling:
+        used = Usage()
+        try:
+            return await judge.ask(question, about, used)
+        finally:
+            usage.include(used)
+            if self._purse is not None:
+                self._purse.spend_on_judge(used)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._closed:

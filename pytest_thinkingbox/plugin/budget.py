@@ -18,7 +18,10 @@ _UNKNOWN = "?"
 
 
 class Budget:
-    """A file in the campaign's folder with a line per try: US dollars and tokens. Episodes that run are finished."""
+    """A file in the campaign's folder with a line per try and per question to the judge: US dollars and tokens.
+
+    Episodes that run are finished, and checked.
+    """
 
     def __init__(self, folder: Path, options: Options) -> None:
         self._path = folder / "spent"
@@ -32,29 +35,29 @@ class Budget:
 
     def spend(self, usage: Mapping[str, Usage]) -> None:
         """Note one try. What an endpoint did not say, or has no price, is unknown and not free."""
-        records = {
-            role: UsageRecord(
-                requests=one.requests,
-                input_tokens=one.input_tokens,
-                cached_tokens=one.cached_tokens,
-                output_tokens=one.output_tokens,
-            )
-            for role, one in usage.items()
-            if one.requests
-        }
-        costs = [price_usage(one, self._price(role)) for role, one in records.items()]
+        unsaid = reports_itself(self._options.agent or "") and (
+            "agent" not in usage or not usage["agent"].requests
+        )
+        self._note(usage, unsaid=unsaid)
+
+    def spend_on_judge(self, usage: Usage) -> None:
+        """Note one question of a checker, under the same rule."""
+        self._note({"judge": usage}, unsaid=False)
+
+    def _note(self, usage: Mapping[str, Usage], *, unsaid: bool) -> None:
+        used = {role: one for role, one in usage.items() if one.requests}
+        costs = [price_usage(_record(one), self._price(role)) for role, one in used.items()]
         tokens = [
             None
             if one.input_tokens is None or one.output_tokens is None
             else one.input_tokens + one.output_tokens
-            for one in records.values()
+            for one in used.values()
         ]
-        if "agent" not in records and reports_itself(self._options.agent or ""):
+        if unsaid:
             costs.append(None)
             tokens.append(None)
-        line = f"{_sum(costs)} {_sum(tokens)}\n"
         with self._path.open("a", encoding="ascii") as file:
-            file.write(line)
+            file.write(f"{_sum(costs)} {_sum(tokens)}\n")
 
     def _price(self, role: str) -> Price | None:
         model = self._models[role]
@@ -86,6 +89,15 @@ class Budget:
             self._unknown |= (limited[0] and cost == _UNKNOWN) or (limited[1] and tokens == _UNKNOWN)
             self._cost += 0.0 if cost == _UNKNOWN else float(cost)
             self._tokens += 0 if tokens == _UNKNOWN else int(tokens)
+
+
+def _record(usage: Usage) -> UsageRecord:
+    return UsageRecord(
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.cached_tokens,
+        output_tokens=usage.output_tokens,
+    )
 
 
 def _sum(amounts: list[float | None] | list[int | None]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -86,3 +87,21 @@ def test_an_agent_that_does_not_say_what_it_used_is_stopped_and_not_free(suite, 
 def test_who_asks_no_model_spends_nothing(suite, run):
     suite(IDLE)
     assert run("--tb-attempts=3", "--tb-max-tokens=1", agent="none").status == 0
+
+
+def test_what_the_judge_is_asked_counts_too(suite, run):
+    suite("""
+    @shop.task("Do nothing.", solution=CLOSE_1)
+    def test_idle(attempt, changes, judge):
+        assert changes == [Updated("orders", 1, status="closed")]
+        assert judge.yes(f"Is this attempt {attempt.number}?", about="Yes.")
+    """)
+    usage = {"prompt_tokens": 90_000, "completion_tokens": 10_000, "total_tokens": 100_000}
+    with StubEndpoint(by_turn([says('{"reason": "So.", "answer": "yes"}', usage=usage)])) as endpoint:
+        judge = ["--tb-judge-model=j", f"--tb-judge-base-url={endpoint.url}"]
+        outcome = run(*judge, "--tb-attempts=60", "--tb-concurrency=1", "--tb-max-tokens=250000")
+    assert outcome.status == pytest.ExitCode.INTERRUPTED
+    spent = re.search(r"--tb-max-tokens=250000: ([\d,]+) tokens spent", outcome.text)
+    assert spent is not None
+    assert int(spent[1].replace(",", "")) >= 300_000
+    assert 3 <= len(outcome.records()) < 60
