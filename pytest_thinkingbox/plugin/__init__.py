@@ -12,6 +12,7 @@ from pytest_thinkingbox.plugin.campaign import NODE, Campaign, Nobody
 from pytest_thinkingbox.plugin.collect import Collection
 from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.dataset import collection_of
+from pytest_thinkingbox.plugin.estimating import Estimating
 from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
 from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.once import Restored
@@ -82,7 +83,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[campaign_key] = (
         _campaign_name() if options.continued is None else options.continued.folder.name
     )
-    if options.agent is not None:
+    if options.judged_by is not None:
+        config.pluginmanager.register(Estimating(options, options.judged_by), "thinkingbox-estimating")
+    elif options.agent is not None:
         from pytest_thinkingbox.plugin.servers import plan_server
 
         plan_server(config, options, campaign=config.stash[campaign_key])
@@ -108,7 +111,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     if runner_key in config.stash:  # a held session has one of its own
         return
-    if config.stash[options_key].agent is None or config.option.collectonly or config.option.setupplan:
+    options = config.stash[options_key]
+    if options.agent is None or config.option.collectonly or config.option.setupplan:
+        return
+    if options.judged_by is not None:
         return
     if session.testsfailed and not config.option.continue_on_collection_errors:
         return  # pytest runs nothing then

@@ -15,6 +15,8 @@ import pytest
 from pytest_thinkingbox.plugin.continuing import add_options as add_continuing_options
 from pytest_thinkingbox.plugin.continuing import adopt, check_same
 from pytest_thinkingbox.plugin.dataset import add_options as add_dataset_options
+from pytest_thinkingbox.plugin.estimating import add_option as add_estimate_option
+from pytest_thinkingbox.plugin.estimating import campaign_to_judge_by
 from pytest_thinkingbox.plugin.sharding import add_option as add_shard_option
 from pytest_thinkingbox.plugin.sharding import shard_of
 from pytest_thinkingbox.plugin.values import (
@@ -72,6 +74,8 @@ class Options:
     max_tokens: int | None
     prices: Prices
     faults: tuple[Fault, ...]
+    judged_by: Path | None = None
+    """The stored campaign that an estimate is made from, with --tb-estimate."""
     continued: Continued | None = None
     """The stored campaign that goes on, with --tb-resume."""
     proof: Plan | None = None
@@ -189,7 +193,7 @@ _SETTINGS = (
              metavar="SHARE", help="How far pass@1 may drop against --tb-baseline (default: 0.05, 5 points)."),
     _Setting(name="max_cost", parse=positive, expected="a number of US dollars above 0", default=None,
              metavar="DOLLARS",
-             help="Start no further episode once agent and users have cost so much by --tb-prices; "
+             help="Start no further episode once agent, users and judge have cost so much by --tb-prices; "
                   "--tb-resume goes on."),
     _Setting(name="max_tokens", parse=whole(1), expected="a whole number from 1", default=None, metavar="N",
              help="Start no further episode once so many tokens are used; --tb-resume goes on."),
@@ -239,6 +243,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add_continuing_options(group)
     add_shard_option(group)
+    add_estimate_option(group)
     add_dataset_options(group)
     group.addoption("--tb-proof-plan", dest="tb_proof_plan", default=None, help=argparse.SUPPRESS)
 
@@ -280,6 +285,7 @@ def resolve(config: pytest.Config) -> Options:
         max_tokens=values["max_tokens"],
         prices=_prices(config, values["prices"]),
         faults=_faults(values["faults"]),
+        judged_by=campaign_to_judge_by(config),
         proof=proof,
     )
     options = adopt(config, options)
@@ -357,7 +363,7 @@ def _value(config: pytest.Config, setting: _Setting) -> Any:
 
 def _check_together(config: pytest.Config, options: Options) -> None:
     if options.agent is None:
-        for name in ("attempts", "min_pass_rate", "min_reliable", "baseline", "resume", "shard"):
+        for name in ("attempts", "min_pass_rate", "min_reliable", "baseline", "resume", "shard", "estimate"):
             if config.getoption(f"tb_{name}") is not None:
                 raise pytest.UsageError(
                     f"--tb-{name.replace('_', '-')} asks for a campaign, but nobody is to act: name a model with "

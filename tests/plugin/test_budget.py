@@ -105,3 +105,37 @@ def test_what_the_judge_is_asked_counts_too(suite, run):
     assert spent is not None
     assert int(spent[1].replace(",", "")) >= 300_000
     assert 3 <= len(outcome.records()) < 60
+
+
+def test_an_estimate_plays_nothing_and_says_what_the_run_would_use(suite, run, pytester, stub):
+    suite(IDLE)
+    pytester.path.joinpath("prices.toml").write_text(PRICES)
+    priced = ["--tb-model=stub", f"--tb-base-url={stub.url}", "--tb-prices=prices.toml"]
+    assert run(*priced, agent=None).status == 0
+    asked = len(stub.received)
+    outcome = run(*priced, "--tb-attempts=20", "--tb-estimate=.thinkingbox", agent=None)
+    assert outcome.status == 0
+    assert "20 attempts of 1 task, judged by 1 attempt of 1 of them" in outcome.text
+    assert "agent: 1,800,000 in, 200,000 out, $2.00" in outcome.text
+    assert len(stub.received) == asked
+    assert len(list(pytester.path.glob(".thinkingbox/*/campaign.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (
+            ["-k", "idle", "--tb-estimate=nowhere"],
+            "--tb-estimate: * neither a campaign nor a folder of campaigns",
+        ),
+        (["--tb-estimate=.thinkingbox", "-n2"], "leave out -n"),
+        (["--tb-estimate=.thinkingbox", "-k", "other"], "has no attempt of the tasks that were collected"),
+        (["--tb-estimate=.thinkingbox", "--tb-resume=.thinkingbox"], "does not know what --tb-resume leaves"),
+    ],
+)
+def test_what_cannot_be_estimated_is_a_usage_error(suite, run, more, why):
+    suite(IDLE + IDLE.replace("test_idle", "test_other"))
+    assert run("-k", "idle", "--tb-agent=none").status == 0
+    outcome = run(*more)
+    assert outcome.status == pytest.ExitCode.USAGE_ERROR
+    outcome.result.stderr.fnmatch_lines([f"*{why}*"])
