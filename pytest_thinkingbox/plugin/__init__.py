@@ -116,8 +116,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if options.judged_by is not None:
         return
-    if session.testsfailed and not config.option.continue_on_collection_errors:
-        return  # pytest runs nothing then
+    ends = session.testsfailed and not config.option.continue_on_collection_errors
+    if ends and not is_worker(config):  # workers run what they are given all the same
+        return
     if runs_workers(config) or not any(plan_key in item.stash for item in session.items):
         return
     config.pluginmanager.register(_make_runner(session), "thinkingbox-runner")

@@ -48,6 +48,7 @@ class Campaign:
         self._unpublished = ""
         self._crashed: dict[str, str] = {}
         self._ordinary_failures: set[str] = set()
+        self._uncollected = False
         self.once = ShownOnce()
         self._interrupted = ""
         self._played = 0
@@ -82,6 +83,7 @@ class Campaign:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self._ordinary_failures.add(report.nodeid)
+            self._uncollected = True
 
     def pytest_keyboard_interrupt(self) -> None:
         self._interrupted = "interrupted"
@@ -113,6 +115,8 @@ class Campaign:
             self._refused = refused.reason()
             refused.lower()
             return pytest.ExitCode.USAGE_ERROR
+        if self._uncollected and self._options.proof is not None:
+            return pytest.ExitCode.USAGE_ERROR  # nothing proves what is not there
         if exitstatus == pytest.ExitCode.USAGE_ERROR:
             return None
         self._result = self._conclude(session)

@@ -245,3 +245,20 @@ def test_a_low_limit_of_open_files_is_raised(suite, pytester):
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     assert "60/60 passed, 60 of 60 valid" in result.stdout
+
+
+def test_workers_play_what_could_be_collected_and_the_run_is_red(suite, run_everywhere, pytester):
+    suite(TWO)
+    pytester.path.joinpath("test_broken.py").write_text("import nothing_of_this_name")
+    outcome = run_everywhere("--continue-on-collection-errors", "-k", "good")
+    assert (outcome.status, outcome.outcomes()) == (1, ["passed"])
+    assert "1 ordinary test failed" in outcome.text
+
+
+@pytest.mark.slow
+def test_a_file_that_cannot_be_collected_breaks_no_attempt_of_a_worker(suite, run, pytester):
+    suite(TWO)
+    pytester.path.joinpath("test_broken.py").write_text("import nothing_of_this_name")
+    outcome = run("-n2", "-k", "good")  # workers play the others, whatever pytest alone would do
+    assert (outcome.status, outcome.outcomes()) == (1, ["passed"])
+    assert "KeyError" not in outcome.text

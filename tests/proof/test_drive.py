@@ -22,6 +22,11 @@ pytestmark = pytest.mark.slow  # two processes for each proof
 
 ROOT = Path(__file__).parents[2]
 HEAD = "import pytest\nimport secrets\nfrom shop import *\n"
+ONE = """
+@shop.task("Close order 1.", solution=CLOSE_1)
+def test_close(changes):
+    assert changes == [Updated("orders", 1, status="closed")]
+"""
 HONEST = """
 @shop.task("Close order 1.", solution=[*CLOSE_1, call.say("Closed.")])
 def test_close(changes):
@@ -272,6 +277,16 @@ def test_a_suite_that_cannot_run_is_an_error_in_words(tmp_path: Path) -> None:
     proof = Proof(tmp_path, "raise RuntimeError('broken module')", "-p", "no:xdist")
     assert proof.status == 2
     assert "broken module" in proof.errors
+    assert proof.paths == []
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_file_that_cannot_be_collected_is_not_left_out_of_the_verdict(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "test_other.py").write_text("import nothing_of_this_name")
+    proof = Proof(tmp_path, ONE, workers)
+    assert proof.status == 2
+    assert "ERROR test_other.py" in proof.errors
+    assert "KeyError" not in proof.errors
     assert proof.paths == []
 
 
