@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = Path(__file__).resolve().parent / "suite"
+sys.path.append(str(ROOT))  # some benchmarks borrow from the tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.people.base import Nobody
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.collect import Plan
+from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.runner import Run, Runner
 from pytest_thinkingbox.plugin.servers import open_backend, start_server
@@ -42,8 +43,14 @@ CHECKS_PER_TEARDOWN = 1000
 """After so many checks everything is torn down: pytest keeps a finalizer for every use of a shared fixture."""
 
 _NAME = "rewards"
-_HEARS_REPORTS = ("terminalreporter", "thinkingbox-campaign", "thinkingbox-once", "thinkingbox-restored")
-"""Plugins that keep every report for a summary at the end, which a held session never gets to."""
+_HEARS_REPORTS = (
+    "terminalreporter",
+    "thinkingbox-campaign",
+    "thinkingbox-once",
+    "thinkingbox-restored",
+    "thinkingbox-printable",
+)
+"""Plugins that keep or change every report for a summary at the end, which a held session never gets to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +94,7 @@ class Held:
         self._runner = _HeldRunner(session, self._source, self._folder)
         config.stash[runner_key] = self._runner
         config.pluginmanager.register(self._runner, "thinkingbox-runner")
+        config.pluginmanager.register(FewerCollections(), "thinkingbox-garbage")
         for item in session.items:
             if plan_key in item.stash and not private.is_skipped_by_mark(item) and private.xfail_of(item)[1]:
                 self._items.setdefault(item.stash[plan_key].task_id, item)

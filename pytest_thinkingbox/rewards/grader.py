@@ -12,15 +12,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 from pytest_thinkingbox.episodes.final import FinalState
+from pytest_thinkingbox.episodes.model import ToolCall
 from pytest_thinkingbox.episodes.outcomes import Verdict, invalid
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.plugin.held import Broken, HeldTask
+from pytest_thinkingbox.state.model import RowChange
 
 CHECK_SECONDS = 60.0
 """How long a checker may take before it is taken for hung."""
@@ -51,6 +54,18 @@ class _Child:
             _kill(self.process)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _by_position(kind: type[Any]) -> Callable[[Any], tuple[type[Any], tuple[Any, ...]]]:
+    values = attrgetter(*(one.name for one in fields(kind)))
+    return lambda one: (kind, values(one))
+
+
+class _Questions(pickle.Pickler):
+    """Makes what a state has most of by a call: a frozen dataclass with slots is pickled through Python code of its
+    own, which took a tenth of a check."""
+
+    dispatch_table: ClassVar[dict[type, Any]] = {kind: _by_position(kind) for kind in (RowChange, ToolCall)}
 
 
 class _Gone(Exception):
@@ -91,7 +106,7 @@ class Grader:
             child = self._running()
             assert child.process.stdin is not None
             try:
-                pickle.dump(state, child.process.stdin)
+                _Questions(child.process.stdin, pickle.HIGHEST_PROTOCOL).dump(state)
                 child.process.stdin.flush()
                 answer = _answer(child, self._seconds)
             except queue.Empty:

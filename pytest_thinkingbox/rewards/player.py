@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_thinkingbox.agents.base import Agent
 from pytest_thinkingbox.backends import make_backend
-from pytest_thinkingbox.episodes.model import Episode
+from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
 from pytest_thinkingbox.episodes.pool import EpisodePool, Tries
 from pytest_thinkingbox.episodes.run import World
 from pytest_thinkingbox.people.models import Settings, make_model
@@ -51,9 +51,13 @@ class Player:
         """Ids, in the order of collection."""
         return list(self._collected.plans)
 
+    def request(self, task_id: str, *, member: int, seed: int) -> EpisodeRequest:
+        """What `play` plays."""
+        return self._collected.request(task_id, campaign=self._name, member=member, seed=seed)
+
     def play(self, task_id: str, *, member: int, seed: int) -> Future[Episode]:
         """One episode. The future raises what stops a campaign: ConfigurationError, Stopped."""
-        request = self._collected.request(task_id, campaign=self._name, member=member, seed=seed)
+        request = self.request(task_id, member=member, seed=seed)
         ended: Future[Episode] = Future()
         self._pool.submit(request).add_done_callback(lambda tries: _hand_over(tries, ended))
         return ended

@@ -57,6 +57,8 @@ class Chat:
         self._end: str = tokenizer.eos_token
         self._end_id: int = tokenizer.eos_token_id
         self._markup = [str(one) for one in tokenizer.all_special_tokens]
+        self._own: dict[int, int] = {}
+        """Where the model's message ends in front of a suffix, by the number of its calls."""
         self._prove()
         asked = self._render([_USER], ask=True)
         self._thinking = asked.rstrip().endswith("<think>")
@@ -85,11 +87,11 @@ class Chat:
 
     def _suffix(self, messages: Sequence[Message]) -> str:
         """The template's text from after the end of the model's message on."""
-        calls = [one for one in messages if one["role"] == "tool"]
-        before = [_USER, _assistant(calls=len(calls))]
-        whole = self._render([*before, *messages], ask=True)
-        kept = self._render(before)
-        return whole[kept.rindex(self._end) + len(self._end) :]
+        calls = sum(one["role"] == "tool" for one in messages)
+        before = [_USER, _assistant(calls=calls)]
+        if calls not in self._own:
+            self._own[calls] = self._render(before).rindex(self._end) + len(self._end)
+        return self._render([*before, *messages], ask=True)[self._own[calls] :]
 
     def _harmless(self, message: Message) -> Message:
         """A user, a tool or a database may say what looks like a control token: it must not become one."""

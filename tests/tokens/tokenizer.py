@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from jinja2 import Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 END, BEGIN = "<|im_end|>", "<|im_start|>"
@@ -34,6 +36,13 @@ THINKS_AT_ONCE = KEEPS.replace(
 )
 
 
+@cache
+def _compiled(template: str) -> Template:
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
+    return environment.from_string(template.strip())
+
+
 class ByteTokenizer:
     """Bytes are 0 to 255; the control tokens follow."""
 
@@ -43,13 +52,10 @@ class ByteTokenizer:
     def __init__(self, template: str = KEEPS) -> None:
         self.chat_template = template
         self.eos_token_id = 256
-        self._environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        self._environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
 
     def apply_chat_template(self, conversation, /, *, tools, add_generation_prompt, tokenize):
         assert not tokenize
-        template = self._environment.from_string(self.chat_template.strip())
-        return template.render(
+        return _compiled(self.chat_template).render(
             messages=conversation, tools=tools, add_generation_prompt=add_generation_prompt
         )
 
