@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import IO, Any, BinaryIO
 
 from pytest_thinkingbox.episodes.final import FinalState
 from pytest_thinkingbox.episodes.model import ToolCall
@@ -61,11 +61,16 @@ def _by_position(kind: type[Any]) -> Callable[[Any], tuple[type[Any], tuple[Any,
     return lambda one: (kind, values(one))
 
 
-class _Questions(pickle.Pickler):
-    """Makes what a state has most of by a call: a frozen dataclass with slots is pickled through Python code of its
-    own, which took a tenth of a check."""
+_MADE_BY_A_CALL = {kind: _by_position(kind) for kind in (RowChange, ToolCall)}
+"""What a state has most of: frozen dataclasses with slots are pickled through Python code of their own, which took a
+tenth of a check."""
 
-    dispatch_table: ClassVar[dict[type, Any]] = {kind: _by_position(kind) for kind in (RowChange, ToolCall)}
+
+def _ask(state: FinalState, stream: IO[bytes]) -> None:
+    pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = _MADE_BY_A_CALL
+    pickler.dump(state)
+    stream.flush()
 
 
 class _Gone(Exception):
@@ -106,8 +111,7 @@ class Grader:
             child = self._running()
             assert child.process.stdin is not None
             try:
-                _Questions(child.process.stdin, pickle.HIGHEST_PROTOCOL).dump(state)
-                child.process.stdin.flush()
+                _ask(state, child.process.stdin)
                 answer = _answer(child, self._seconds)
             except queue.Empty:
                 self._lose()
