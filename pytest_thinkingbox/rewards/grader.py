@@ -61,7 +61,9 @@ def _by_position(kind: type[Any]) -> Callable[[Any], tuple[type[Any], tuple[Any,
     return lambda one: (kind, values(one))
 
 
-_MADE_BY_A_CALL = {kind: _by_position(kind) for kind in (RowChange, ToolCall)}
+_MADE_BY_A_CALL: dict[type, Callable[[Any], tuple[type[Any], tuple[Any, ...]]]] = {
+    kind: _by_position(kind) for kind in (RowChange, ToolCall)
+}
 """What a state has most of: frozen dataclasses with slots are pickled through Python code of their own, which took a
 tenth of a check."""
 
