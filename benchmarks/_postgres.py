@@ -19,6 +19,7 @@ from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 
 IMAGE = os.environ.get("THINKINGBOX_POSTGRES_IMAGE", "postgres:15-local")
+MARIADB_IMAGE = os.environ.get("THINKINGBOX_MARIADB_IMAGE", "mariadb:10.11-local")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def started(backend: str) -> Iterator[str]:
         claim.release()
 
 
-def seed_of(rows: int, *, width: int) -> Environment:
+def seed_of(rows: int, *, width: int, ddl: bool = False) -> Environment:
     """A table of `rows` rows of about `width` bytes, and a few small ones, as a real seed has."""
 
     def schema(connection: Connection) -> None:
@@ -78,7 +79,7 @@ def seed_of(rows: int, *, width: int) -> Environment:
                 f"INSERT INTO {name} SELECT i, '{name} ' || i FROM generate_series(1, 100) i"
             )
 
-    return Environment(name="benchmark", database=Database(schema=schema), servers=[])
+    return Environment(name="benchmark", database=Database(schema=schema, ddl=ddl), servers=[])
 
 
 def _fill(connection: Connection, rows: int, width: int) -> None:

@@ -9,7 +9,6 @@ What a bound is on is PostgreSQL.
 
 from __future__ import annotations
 
-import os
 import secrets
 import statistics
 import sys
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from _postgres import IMAGE, add_options, has_docker, seed_of, server, started
+from _postgres import IMAGE, MARIADB_IMAGE, add_options, has_docker, seed_of, server, started
 from _table import Figure, finish, parser
 from sqlalchemy import text
 
@@ -28,7 +27,6 @@ from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.declare import Environment
 
-MARIADB_IMAGE = os.environ.get("THINKINGBOX_MARIADB_IMAGE", "mariadb:10.11-local")
 LARGEST_TO_SMALLEST = 3.0
 CONTAINER_TO_ATTEMPT = 20.0
 PAUSE = 0.5

@@ -81,6 +81,8 @@ POSTGRES = Language(
         "ALTER TABLE {table} ADD fresh int DEFAULT 7",
         "ALTER TABLE {table} DROP COLUMN {column} CASCADE",
         "ALTER TABLE {table} DISABLE TRIGGER USER",
+        "ALTER TABLE {table} RENAME COLUMN {column} TO renamed",
+        "ALTER TYPE mood RENAME VALUE 'sad' TO 'sorry'",
         "DROP TRIGGER thinkingbox_row ON {table}",
         "DROP TABLE {table} CASCADE",
         "CREATE TABLE fresh (a int); INSERT INTO fresh VALUES (1)",
@@ -245,7 +247,8 @@ def writes(draw: st.DrawFn, language: Language, schema: tuple[Table, ...], *, dd
         case "truncate":
             return language.truncate.format(table=table.name)
         case "ddl":
-            return draw(st.sampled_from(language.ddl)).format(table=table.name, column=table.columns[-1][0])
+            altered = draw(st.sampled_from(table.columns))[0]
+            return draw(st.sampled_from(language.ddl)).format(table=table.name, column=altered)
     return draw(st.sampled_from(language.reading)).format(table=table.name)
 
 

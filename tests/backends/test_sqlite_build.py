@@ -16,6 +16,7 @@ from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError
 
+from . import sqlite_files
 from .sqlite_worlds import changes_after, raw
 
 METADATA = MetaData()
@@ -285,3 +286,26 @@ def test_volatile_values_are_not_in_the_hash(tmp_path: Path) -> None:
         hashes.add(backend.seed_hash(environment(tmp_path, sql, volatile=["t.at"])))
         backend.close()
     assert len(hashes) == 1
+
+
+def test_a_file_of_sqlite_is_a_schema_with_its_rows(backend: SqliteBackend, tmp_path: Path) -> None:
+    loaded = sqlite_files.environment(None, schema=sqlite_files.write(tmp_path / "seed.db"))
+    first, second = sqlite_files.rows(backend, loaded)
+    assert (first["two words %"], first["raw"], first["twice"]) == ("ü€ 'x'", b"\x00\xff", 2)
+    assert second["id"] == 9
+
+
+def test_rows_of_a_file_of_sqlite_fill_the_schema_and_no_trigger_adds_to_them(
+    backend: SqliteBackend, tmp_path: Path
+) -> None:
+    loud = ("CREATE TRIGGER loud AFTER INSERT ON parents BEGIN UPDATE parents SET boss = NULL; END",)
+    loaded = sqlite_files.environment(sqlite_files.write(tmp_path / "seed.db"), triggers=loud)
+    assert [one["id"] for one in sqlite_files.rows(backend, loaded)] == [7, 9]
+    assert sqlite_files.rows(backend, loaded, "parents") == [{"id": 1, "boss": 2}, {"id": 2, "boss": 1}]
+
+
+@pytest.mark.parametrize(("how", "said"), sqlite_files.BROKEN)
+def test_t37_a_file_of_sqlite_that_loads_only_in_part_is_refused(
+    backend: SqliteBackend, tmp_path: Path, how: str, said: str
+) -> None:
+    sqlite_files.check_refused(backend, tmp_path / "seed.sqlite", how, said)

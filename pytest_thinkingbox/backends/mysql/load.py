@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any
 from pymysql.err import MySQLError
 
 from pytest_thinkingbox.backends.mysql import sql
+from pytest_thinkingbox.backends.mysql.catalog import read_catalog
+from pytest_thinkingbox.backends.mysql.code import without_triggers
 from pytest_thinkingbox.backends.mysql.engines import engine_of_author
 from pytest_thinkingbox.backends.mysql.script import statements
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
 from pytest_thinkingbox.backends.server.sources import Source, describe
+from pytest_thinkingbox.backends.server.sqlite_rows import is_sqlite, load_rows, refuse_as_schema
 from pytest_thinkingbox.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sqlalchemy import MetaData
 
+_STRICT = "TRADITIONAL,NO_AUTO_VALUE_ON_ZERO"
+_DUMP_BEGINS = re.compile(r"(?:/\*M?!.*\n)?-- (?:MySQL|MariaDB) dump ")
+_DUMP_ENDS = "-- Dump completed"
 _ELSEWHERE = re.compile(
     r"(?:/\*!\d*\s*)?(?:USE|(?:CREATE|DROP|ALTER)\s+(?:DATABASE|SCHEMA))\b", re.IGNORECASE
 )
@@ -62,10 +68,16 @@ class Loader:
             engine.dispose()
 
     def _run_file(self, path: Path, *, what: str) -> None:
+        if is_sqlite(path):
+            self._load_rows(path, what=what)
+            return
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
+            # A dump holds the bytes of a BLOB as they are, unless it was made with --hex-blob.
+            text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+        except OSError as error:
             raise ConfigurationError(f"{what} {path} cannot be read: {error}") from error
+        if _DUMP_BEGINS.match(text) and _DUMP_ENDS not in text[-200:]:
+            raise ConfigurationError(f"{what} {path} was cut off: a dump ends with the line {_DUMP_ENDS!r}")
         connection = self._server.connect(self._database)
         try:
             for statement in statements(text):
@@ -76,7 +88,7 @@ class Loader:
                         "USE, CREATE, DROP and ALTER DATABASE (mysqldump does so without --databases)"
                     )
                 try:
-                    query(connection, statement.text)
+                    query(connection, statement.text.encode("utf-8", "surrogateescape"))
                 except MySQLError as error:
                     raise ConfigurationError(f"{where}: {sql.first_line(error)}") from error
             query(connection, "SET autocommit = 1, foreign_key_checks = 1")
@@ -90,6 +102,21 @@ class Loader:
                 )
         finally:
             shut(connection)
+
+    def _load_rows(self, path: Path, *, what: str) -> None:
+        """Of a file of SQLite, which is what was there in the end: no trigger of the schema adds to it."""
+        if what == "schema":
+            refuse_as_schema(path, server=self._server.kind)
+        admin = self._server.connect(self._database)
+        engine = engine_of_author(self._server.url.set(database=self._database))
+        try:
+            catalog = read_catalog(admin, self._database)
+            with without_triggers(admin, catalog, owner=None), engine.begin() as connection:
+                connection.exec_driver_sql(f"SET foreign_key_checks = 0, sql_mode = '{_STRICT}'")
+                load_rows(connection, path, what=what)
+        finally:
+            engine.dispose()
+            shut(admin)
 
 
 def check_complete(connection: Connection, database: str, what: str) -> None:

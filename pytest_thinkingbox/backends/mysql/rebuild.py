@@ -9,8 +9,8 @@ from pymysql.err import MySQLError
 from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import sql, values
 from pytest_thinkingbox.backends.mysql.catalog import Catalog, Table
+from pytest_thinkingbox.backends.mysql.code import without_triggers
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
-from pytest_thinkingbox.backends.mysql.template import make_code
 from pytest_thinkingbox.state.model import Row, RowChange, StateDiff
 
 _TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"})
@@ -28,19 +28,15 @@ def rebuild(connection: Connection, catalog: Catalog, diff: StateDiff, *, owner:
     grouped: dict[str, list[RowChange]] = {}
     for change in diff.rows:
         grouped.setdefault(change.table, []).append(change)
-    triggers = [name.rpartition(".")[2] for kind, name in catalog.objects if kind == "trigger"]
-    code = tuple(one for one in catalog.code if " TRIGGER " in one.statement[:200].upper())
     try:
-        for name in triggers:
-            query(connection, f"DROP TRIGGER {sql.name(name)}")
-        query(connection, values.SETTINGS)
-        query(connection, "START TRANSACTION")
-        for name, changes in grouped.items():
-            if name not in catalog.tables:
-                raise NotInRecord(f"the seed has no table {name!r} any more")
-            _write(connection, catalog.tables[name], changes)
-        query(connection, "COMMIT")
-        make_code(connection, code, owner=owner)
+        with without_triggers(connection, catalog, owner=owner):
+            query(connection, values.SETTINGS)
+            query(connection, "START TRANSACTION")
+            for name, changes in grouped.items():
+                if name not in catalog.tables:
+                    raise NotInRecord(f"the seed has no table {name!r} any more")
+                _write(connection, catalog.tables[name], changes)
+            query(connection, "COMMIT")
     except (MySQLError, ValueError) as error:
         raise NotInRecord(f"the stored changes do not fit the seed: {error}") from error
 

@@ -41,7 +41,7 @@ def without_definer(definition: str, *, instead: str = "") -> str:
     return _DEFINER.sub(lambda _: instead, definition, count=1)
 
 
-def query(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
+def query(connection: Connection, statement: str | bytes) -> list[tuple[Any, ...]]:
     """Execute one statement as it is written; all its rows."""
     with connection.cursor() as cursor:
         cursor.execute(statement)

@@ -8,22 +8,19 @@ from __future__ import annotations
 import hashlib
 import threading
 from pathlib import Path
-from typing import Any
-
-from pymysql.err import MySQLError
 
 from pytest_thinkingbox.backends.mysql import sql, values
 from pytest_thinkingbox.backends.mysql.catalog import (
     Catalog,
-    Code,
     Table,
     read_catalog,
     refuse_unsupported,
 )
+from pytest_thinkingbox.backends.mysql.code import make_code
 from pytest_thinkingbox.backends.mysql.compare import Buckets, Comparison, Hashing, comparison_of, row_hash
 from pytest_thinkingbox.backends.mysql.load import Loader, check_complete
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
-from pytest_thinkingbox.backends.mysql.sql import Connection, query
+from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.server.sources import describe
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
@@ -169,33 +166,3 @@ def copy(server: MySQLServer, catalog: Catalog, source: str, target: str, *, own
         server.drop(target)
         raise
     shut(connection)
-
-
-def make_code(connection: Connection, code: tuple[Code, ...], *, owner: str | None) -> None:
-    """Views, routines and triggers, in whatever order they need each other."""
-    waiting = list(code)
-    while waiting:
-        left: list[Code] = []
-        failure: MySQLError | None = None
-        for one in waiting:
-            try:
-                _make(connection, one, owner=owner)
-            except MySQLError as error:  # a view of a view that is not there yet
-                failure = error
-                left.append(one)
-        if failure is not None and len(left) == len(waiting):
-            raise failure
-        waiting = left
-
-
-def _make(connection: Connection, one: Code, *, owner: str | None) -> None:
-    mode: Any = "@@GLOBAL.sql_mode" if one.sql_mode is None else sql.text(one.sql_mode)
-    query(
-        connection,
-        f"SET SESSION sql_mode = {mode}, character_set_client = {one.charset},"
-        f" collation_connection = {one.collation}",
-    )
-    statement = one.statement
-    if owner is not None:
-        statement = sql.without_definer(statement, instead=f"DEFINER={sql.account(owner)} ")
-    query(connection, statement)

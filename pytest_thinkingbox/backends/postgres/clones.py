@@ -146,4 +146,6 @@ def _is_alone(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _can_be_undone(written: Written) -> bool:
-    return written.trusted and not written.whole and sum(map(len, written.keys.values())) <= _MOST_KEYS
+    if not written.trusted or written.altered or written.whole:
+        return False
+    return sum(map(len, written.keys.values())) <= _MOST_KEYS

@@ -153,6 +153,8 @@ def _translate(context: ExceptionContext) -> None:
         ) from error
 
 
-def engine_for_author(url: URL, *, role: str) -> Engine:
-    """For the callables of an environment: SQLAlchemy's own, with the rights of `role`."""
-    return create_engine(url, poolclass=NullPool, connect_args={"options": f"-c role={role}"})
+def engine_for_author(url: URL, *, role: str | None = None) -> Engine:
+    """For what an environment loads: SQLAlchemy's own, with the rights of `role`, or of the administrator."""
+    return create_engine(
+        url, poolclass=NullPool, connect_args={} if role is None else {"options": f"-c role={role}"}
+    )

@@ -154,17 +154,23 @@ class PostgresLease:
         return connection
 
     def _quick(self, judge: AdminConnection, before: AdminConnection, written: Written) -> StateDiff:
-        """Only what the log names; everything where it proves nothing."""
+        """Only what the log names; whole tables, or everything, where it proves nothing."""
         template = self.template
         if not written.trusted or template.large_objects or has_large_objects(judge):
             return self._full(judge, before)
+        reference = template.catalog
+        objects = read_objects(judge) if written.altered else reference.objects
+        tables = reference.tables if objects == reference.objects else read_tables(judge)
         changes: list[RowChange] = []
         whole = []
-        for table in template.catalog.tables.values():
-            comparison = template.comparison(table, table)
+        for table in reference.tables.values():
+            after = tables.get(table.info.name)
+            if after is None:
+                continue
+            comparison = template.comparison(table, after)
             logged = next((one for one in written.keys if one.table is table), None)
             keys = written.keys.get(logged, ()) if logged is not None else ()
-            if table.oid in written.whole or len(keys) > _MANY_KEYS:
+            if table.oid in written.whole or after != table or len(keys) > _MANY_KEYS:
                 whole.append(comparison)
             elif logged is not None:
                 columns = comparison.columns
@@ -175,8 +181,11 @@ class PostgresLease:
                 )
         if whole:
             changes += self._compared(judge, before, whole)
-        order = {name: place for place, name in enumerate(template.catalog.tables)}
-        return StateDiff(rows=tuple(sorted(changes, key=lambda change: order[change.table])))
+        order = {name: place for place, name in enumerate(reference.tables)}
+        return StateDiff(
+            rows=tuple(sorted(changes, key=lambda change: order[change.table])),
+            schema=schema_deltas(reference.objects, objects),
+        )
 
     def _full(self, judge: AdminConnection, before: AdminConnection) -> StateDiff:
         reference = self.template.catalog
@@ -193,7 +202,7 @@ class PostgresLease:
     def _compared(
         self, judge: AdminConnection, before: AdminConnection, comparisons: list[Comparison]
     ) -> list[RowChange]:
-        known = self.template.buckets()
+        known = self.template.buckets(one.table.info.name for one in comparisons)
         return full_changes(self.template.hashing, comparisons, before=before, after=judge, known=known)
 
     def rebuild(self, diff: StateDiff) -> None:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import Connection as SQLConnection
+from sqlalchemy import Table, event, func, select
 
 from pytest_thinkingbox.backends.postgres.engines import engine_for_author
 from pytest_thinkingbox.backends.postgres.programs import needs_psql, read_sql, run_psql
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.server.sources import Source, describe
+from pytest_thinkingbox.backends.server.sqlite_rows import is_sqlite, load_rows, refuse_as_schema
 from pytest_thinkingbox.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -60,6 +63,9 @@ class Loader:
             engine.dispose()
 
     def _run_file(self, path: Path, *, what: str) -> None:
+        if is_sqlite(path):
+            self._load_rows(path, what=what)
+            return
         text = read_sql(path)
         if needs_psql(text):
             url = self._server.url.set(database=self._database)
@@ -75,6 +81,39 @@ class Loader:
                 raise ConfigurationError(
                     f"{what} {path}: its last transaction is never committed: add COMMIT at the end"
                 )
+
+    def _load_rows(self, path: Path, *, what: str) -> None:
+        """Of a file of SQLite, which is what was there in the end: no trigger of the schema adds to it."""
+        if what == "schema":
+            refuse_as_schema(path, server="PostgreSQL")
+        engine = engine_for_author(self._server.url.set(database=self._database))
+        event.listen(engine, "before_cursor_execute", _with_given_identities, retval=True)
+        try:
+            with engine.begin() as connection:
+                connection.exec_driver_sql("SET session_replication_role = replica; SET TIME ZONE 'UTC'")
+                for table in load_rows(connection, path, what=what):
+                    _go_on_counting(connection, table)
+        finally:
+            engine.dispose()
+
+
+def _with_given_identities(
+    _connection: object, _cursor: object, statement: str, parameters: Any, *_: object
+) -> tuple[str, Any]:
+    """Also of columns that are GENERATED ALWAYS AS IDENTITY."""
+    if statement.startswith("INSERT INTO "):
+        statement = statement.replace(") VALUES (", ") OVERRIDING SYSTEM VALUE VALUES (", 1)
+    return statement, parameters
+
+
+def _go_on_counting(connection: SQLConnection, table: Table) -> None:
+    """Let sequences of a table's columns give out what comes after its rows."""
+    name = connection.dialect.identifier_preparer.format_table(table)
+    for column in table.columns:
+        sequence = connection.execute(select(func.pg_get_serial_sequence(name, column.name))).scalar()
+        last = connection.execute(select(func.max(column))).scalar() if sequence is not None else None
+        if last is not None:
+            connection.execute(select(func.setval(sequence, last)))
 
 
 def check_complete(connection: Connection, what: str) -> None:

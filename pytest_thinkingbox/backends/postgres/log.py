@@ -2,8 +2,10 @@
 
 Row triggers note the key of every row that is inserted, updated or deleted; where a table has no key that the server
 can look up, they note only that it was written, and so does TRUNCATE. The functions run with the rights of the
-administrator, the triggers fire whatever `session_replication_role` says, and an event trigger notes every DDL
-statement: after one the log proves nothing, and everything is compared.
+administrator, the triggers fire whatever `session_replication_role` says, and an event trigger, which an owner of
+tables cannot stop, notes every DDL statement and the relations that it altered. The log of an altered table proves
+nothing; that of the others goes on, unless the statement is of a kind that may reach rows of tables which it does not
+name. Counters of the server (`pg_stat_user_tables`) would say less: they can be lost, and know nothing of values.
 """
 
 from __future__ import annotations
@@ -28,6 +30,17 @@ ROW_TRIGGER = "thinkingbox_row"
 WHOLE_TRIGGER = "thinkingbox_whole"
 _EVENT_TRIGGER = "thinkingbox_ddl"
 
+_STEADY_TAGS = frozenset({
+    "ALTER INDEX", "ALTER SEQUENCE", "ALTER TABLE", "ALTER TRIGGER", "ALTER VIEW", "COMMENT", "CREATE FUNCTION",
+    "CREATE INDEX", "CREATE MATERIALIZED VIEW", "CREATE PROCEDURE", "CREATE SCHEMA", "CREATE SEQUENCE", "CREATE TABLE",
+    "CREATE TABLE AS", "CREATE TRIGGER", "CREATE TYPE", "CREATE VIEW", "DROP INDEX", "DROP SEQUENCE", "DROP TABLE",
+    "DROP TRIGGER", "DROP VIEW", "GRANT", "REFRESH MATERIALIZED VIEW", "REVOKE", "SELECT INTO",
+})  # fmt: skip
+"""Statements after which rows of a steady table that they do not alter are what they were, and still logged.
+
+Not so, for example, ALTER TYPE ... RENAME VALUE, which changes values everywhere.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedTable:
@@ -43,17 +56,26 @@ class LoggedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """What a template's log consists of. `triggers` is the number of its triggers."""
+    """What a template's log consists of.
+
+    `triggers` are the oids of its triggers, with the table that each is for. `steady` are tables whose log goes on
+    while other ones are altered: no partitions, no inheritance, no types that mean something else after DDL.
+    """
 
     tables: tuple[LoggedTable, ...]
-    triggers: int
+    triggers: Mapping[int, int]
+    steady: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What the log says of one attempt. With `trusted` False it proves nothing. `whole` are oids of tables."""
+    """What the log says of one attempt. With `trusted` False it proves nothing.
+
+    `whole` are oids of tables that may have changed anywhere; `altered` says that the schema may have changed too.
+    """
 
     trusted: bool
+    altered: bool
     whole: frozenset[int]
     keys: Mapping[LoggedTable, Sequence[Key]]
 
@@ -88,39 +110,65 @@ def install(connection: Connection, tables: Iterable[Table]) -> None:
 def read_log(connection: Connection, tables: Iterable[Table]) -> Log:
     """What was installed, from the reference."""
     logged = []
-    triggers = 0
     for table in tables:
         types = _key_types(connection, table)
-        triggers += 2 * len(table.parts)
         if types is not None:
             logged.append(LoggedTable(table=table, types=types))
-    return Log(tables=tuple(logged), triggers=triggers)
+    owners = {part: table.oid for table in tables for part in table.parts}
+    triggers = connection.execute(
+        "SELECT oid::int8, tgrelid::int8 FROM pg_trigger WHERE tgname = ANY(%s)",
+        [[ROW_TRIGGER, WHOLE_TRIGGER]],
+    ).fetchall()
+    steady = connection.execute(_STEADY, [[table.oid for table in tables]]).fetchall()
+    return Log(
+        tables=tuple(logged),
+        triggers={oid: owners[part] for oid, part in triggers},
+        steady=frozenset(oid for (oid,) in steady),
+    )
+
+
+_STEADY = """
+SELECT c.oid::int8 FROM pg_class c WHERE c.oid = ANY(%s) AND c.relkind = 'r'
+  AND NOT EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent))
+  AND NOT EXISTS (
+    SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      AND NOT (t.typnamespace = 'pg_catalog'::regnamespace AND t.typname !~ '^_?reg')
+      AND t.typtype <> 'e' AND coalesce(e.typtype, '') <> 'e')
+"""
 
 
 def read_written(connection: Connection, log: Log) -> Written:
     """In the snapshot of the final state."""
     row = connection.execute(
-        f"SELECT (SELECT count(*) FROM {LOG_SCHEMA}.ddl), (SELECT array_agg(DISTINCT relid::int8) FROM"
-        f" {LOG_SCHEMA}.whole), (SELECT count(*) FROM pg_trigger WHERE tgname IN (%s, %s) AND tgenabled = 'A')",
-        [ROW_TRIGGER, WHOLE_TRIGGER],
+        f"SELECT (SELECT array_agg(DISTINCT tag) FROM {LOG_SCHEMA}.ddl),"
+        f" (SELECT array_agg(DISTINCT relid::int8) FROM {LOG_SCHEMA}.ddl WHERE relid IS NOT NULL),"
+        f" (SELECT array_agg(DISTINCT relid::int8) FROM {LOG_SCHEMA}.whole),"
+        " (SELECT array_agg(oid::int8) FROM pg_trigger WHERE tgname = ANY(%s) AND tgenabled = 'A')",
+        [[ROW_TRIGGER, WHOLE_TRIGGER]],
     ).fetchone()
     assert row is not None
-    statements, whole, triggers = row
-    if statements or triggers != log.triggers:
-        return Written(trusted=False, whole=frozenset(), keys={})
+    tags, altered, noted, firing = row
+    stopped = {table for oid, table in log.triggers.items() if oid not in set(firing or ())}
+    if stopped if tags is None else not _STEADY_TAGS.issuperset(tags):
+        return Written(trusted=False, altered=True, whole=frozenset(), keys={})
+    whole = {*(noted or ())}
+    if tags is not None:
+        whole |= stopped | {*(altered or ())} | ({*log.triggers.values()} - log.steady)
     found: dict[LoggedTable, list[Key]] = {}
-    if log.tables:
-        parts = [
-            sql.SQL("SELECT DISTINCT {}, ARRAY[{}] FROM {}").format(
-                sql.Literal(index),
-                sql.SQL(", ").join(sql.SQL(f"c{place}::text") for place in range(len(one.types))),
-                one.keys,
-            )
-            for index, one in enumerate(log.tables)
-        ]
+    parts = [
+        sql.SQL("SELECT DISTINCT {}, ARRAY[{}] FROM {}").format(
+            sql.Literal(index),
+            sql.SQL(", ").join(sql.SQL(f"c{place}::text") for place in range(len(one.types))),
+            one.keys,
+        )
+        for index, one in enumerate(log.tables)
+        if one.table.oid not in whole
+    ]
+    if parts:
         for index, key in connection.execute(sql.SQL(" UNION ALL ").join(parts)).fetchall():
             found.setdefault(log.tables[index], []).append(tuple(key))
-    return Written(trusted=True, whole=frozenset(whole or ()), keys=found)
+    return Written(trusted=True, altered=tags is not None, whole=frozenset(whole), keys=found)
 
 
 def rows_at(
@@ -267,7 +315,7 @@ def _trigger(
 _SET_UP = f"""
 CREATE SCHEMA {LOG_SCHEMA};
 CREATE TABLE {LOG_SCHEMA}.whole (relid oid);
-CREATE TABLE {LOG_SCHEMA}.ddl (tag text);
+CREATE TABLE {LOG_SCHEMA}.ddl (tag text, relid oid);
 CREATE FUNCTION {LOG_SCHEMA}.whole() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -278,7 +326,26 @@ BEGIN
 END $$;
 CREATE FUNCTION {LOG_SCHEMA}.ddl() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  altered oid;
 BEGIN
-  INSERT INTO {LOG_SCHEMA}.ddl VALUES (TG_TAG);
+  IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name = '{LOG_SCHEMA}') THEN
+    RETURN;  -- what is done below
+  END IF;
+  INSERT INTO {LOG_SCHEMA}.ddl VALUES (TG_TAG, NULL);
+  INSERT INTO {LOG_SCHEMA}.ddl SELECT command_tag, CASE classid WHEN 'pg_class'::regclass THEN objid END
+    FROM pg_event_trigger_ddl_commands();
+  -- An altered table may have lost the columns of its key: writing to it must not fail for the sake of its log.
+  FOR altered IN
+    WITH RECURSIVE tree (oid) AS (
+      SELECT objid FROM pg_event_trigger_ddl_commands() WHERE command_tag = 'ALTER TABLE'
+      UNION SELECT inhrelid FROM pg_inherits JOIN tree ON inhparent = tree.oid
+    )
+    SELECT t.oid FROM tree t JOIN pg_proc p ON p.proname = 'f_' || t.oid::text
+    WHERE p.pronamespace = '{LOG_SCHEMA}'::regnamespace AND p.prosrc <> 'BEGIN RETURN NULL; END'
+  LOOP
+    EXECUTE format('CREATE OR REPLACE FUNCTION {LOG_SCHEMA}.f_%s() RETURNS trigger LANGUAGE plpgsql'
+      ' AS $f$BEGIN RETURN NULL; END$f$', altered);
+  END LOOP;
 END $$;
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Template:
         self._lock = threading.RLock()
         self._idle: list[Connection] = []
         self._removed = False
-        self._buckets: dict[Comparison, Buckets] | None = None
+        self._buckets: dict[Comparison, Buckets] = {}
         self._digest: str | None = None
         with self.connect() as connection:
             self.catalog: Catalog = read_catalog(connection)
@@ -109,16 +109,16 @@ class Template:
     def comparison(self, table: Table, after: Table) -> Comparison:
         return comparison_of(table, after, rows=self.row_counts[table.info.name])
 
-    def buckets(self) -> dict[Comparison, Buckets]:
-        """Of every table as the seed defines it; read once."""
+    def buckets(self, tables: Iterable[str] | None = None) -> Mapping[Comparison, Buckets]:
+        """Of these tables, or of all, as the seed defines them; each is read once."""
         with self._lock:
-            if self._buckets is None:
-                comparisons = [self.comparison(one, one) for one in self.catalog.tables.values()]
-                comparisons = [one for one in comparisons if one.columns]
+            chosen = self.catalog.tables.values() if tables is None else map(self.catalog.tables.get, tables)
+            wanted = [self.comparison(one, one) for one in chosen if one is not None and one.info.columns]
+            unread = [one for one in wanted if one not in self._buckets]
+            if unread:
                 with self.connect() as connection:
-                    found = self.hashing.buckets(connection, comparisons)
-                self._buckets = dict(zip(comparisons, found, strict=True))
-            return self._buckets
+                    self._buckets.update(zip(unread, self.hashing.buckets(connection, unread), strict=True))
+            return {one: self._buckets[one] for one in wanted}
 
     def digest(self) -> str:
         """Hex digest of schema and rows; values of volatile columns are left out. Reads everything, once."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import create_engine, event
 from sqlalchemy.pool import NullPool
 
+from pytest_thinkingbox.backends.server.sqlite_rows import check_tables, is_sqlite, opened, tables_of
 from pytest_thinkingbox.backends.sqlite.catalog import Catalog, quote
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.backends.sqlite.script import run_script
@@ -41,15 +42,47 @@ def run_source(
     Raises ConfigurationError when it fails, in whole or in part.
     """
     if isinstance(source, Path):
-        connection = sqlite3.connect(path, isolation_level=None)
+        is_file = is_sqlite(source)
+        # By URI, so that ATTACH takes one too.
+        connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None)
         try:
-            _set_up(connection, foreign_keys=foreign_keys)
-            run_script(connection, source, what=what)
+            _set_up(connection, foreign_keys=foreign_keys and not is_file)
+            if not is_file:
+                run_script(connection, source, what=what)
+            elif what == "schema":
+                with opened(source, what=what) as whole:
+                    whole.backup(connection)
+            else:
+                _copy_rows(connection, source, what=what)
         finally:
             connection.close()
     else:
         _call(path, source, parameters, what=what, foreign_keys=foreign_keys)
     _check(path, f"{what} {describe(source)}")
+
+
+def _copy_rows(connection: sqlite3.Connection, path: Path, *, what: str) -> None:
+    """Those of a file of SQLite, which is what was there in the end: no trigger of the schema adds to it."""
+    with opened(path, what=what) as source:
+        given = tables_of(source, path, what=what)
+    known = tables_of(connection, path, what=what)
+    check_tables(given, known, path, what=what)
+    triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    connection.execute("ATTACH ? AS source", [f"{path.absolute().as_uri()}?mode=ro"])
+    connection.execute("BEGIN")
+    for name, _ in triggers:
+        connection.execute(f"DROP TRIGGER {quote(name)}")
+    for table, columns in given.items():
+        written = ", ".join(quote(one) for one in columns)
+        try:
+            connection.execute(
+                f"INSERT INTO main.{quote(table)} ({written}) SELECT {written} FROM source.{quote(table)}"
+            )
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"{what} {path}: {table}: {error}") from error
+    for _, sql in triggers:
+        connection.execute(sql)
+    connection.execute("COMMIT")
 
 
 def _call(

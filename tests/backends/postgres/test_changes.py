@@ -196,6 +196,66 @@ def test_rows_written_while_the_log_was_out_of_play_are_read(shared: PostgresBac
     lease.release()
 
 
+STEADY = environment_of(
+    *SHOP,
+    "CREATE TYPE mood AS ENUM ('sad', 'happy')",
+    "CREATE TABLE moods (id int PRIMARY KEY, mood mood, relation regclass)",
+    "INSERT INTO moods VALUES (1, 'sad', 'lines')",
+    "CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY LIST (id)",
+    "CREATE TABLE part PARTITION OF parts DEFAULT",
+    "CREATE TABLE keys (a int, b int, c int, PRIMARY KEY (a, b))",
+    "INSERT INTO keys VALUES (1, 1, 1)",
+    ddl=True,
+)
+ALWAYS_WHOLE = {"moods", "parts"}  # whose values or rows DDL elsewhere may reach
+
+
+@pytest.mark.parametrize(
+    ("statements", "whole"),
+    [
+        (("CREATE TABLE extra (a int)",), set()),
+        (("ALTER TABLE lines DISABLE TRIGGER USER", "DELETE FROM lines WHERE id = 1",
+          "ALTER TABLE lines ENABLE ALWAYS TRIGGER thinkingbox_row",
+          "ALTER TABLE lines ENABLE ALWAYS TRIGGER thinkingbox_whole"), {"lines"}),
+        (("DROP TRIGGER thinkingbox_row ON lines", "DELETE FROM lines"), {"lines"}),
+        (("DROP TABLE lines", "CREATE TABLE lines (id int PRIMARY KEY, order_id int NOT NULL REFERENCES orders)",
+          "INSERT INTO lines VALUES (2, 1)"), {"lines"}),
+        (("ALTER TABLE lines RENAME TO old", "ALTER TABLE keys RENAME TO lines", "ALTER TABLE old RENAME TO keys"),
+         {"lines", "keys"}),
+        (("ALTER TABLE keys DROP COLUMN b", "INSERT INTO keys VALUES (2, 2)", "DELETE FROM keys WHERE a = 1"),
+         {"keys"}),
+        (("ALTER TABLE keys RENAME COLUMN a TO z", "UPDATE keys SET z = 5"), {"keys"}),
+        (("ALTER TABLE keys ALTER a TYPE text", "UPDATE keys SET a = 'five'"), {"keys"}),
+        (("BEGIN", "ALTER TABLE lines DISABLE TRIGGER USER", "DELETE FROM lines", "ROLLBACK"), set()),
+        (("CREATE TABLE new_part PARTITION OF parts FOR VALUES IN (7)", "INSERT INTO parts VALUES (7)"), set()),
+        (("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM lines; RETURN NULL; END'",
+          "CREATE TRIGGER t AFTER INSERT ON keys EXECUTE FUNCTION f()", "INSERT INTO keys VALUES (7, 7)"), set()),
+        (("ALTER TYPE mood RENAME VALUE 'sad' TO 'sorry'",), None),
+        (("ALTER TABLE lines RENAME TO other",), {"lines"}),
+        (("DROP TYPE mood CASCADE",), None),
+    ],
+)  # fmt: skip
+def test_after_ddl_only_tables_that_it_may_have_reached_are_compared_as_a_whole(
+    shared: PostgresBackend, statements: tuple[str, ...], whole: set[str] | None
+) -> None:
+    """The audit compares everything, and a difference raises."""
+    lease = shared.acquire(STEADY, None, attempt_id="a")
+    with raw(lease) as connection:
+        for statement in (*statements, "UPDATE orders SET total = 3 WHERE id = 1"):
+            connection.execute(statement)  # type: ignore[call-overload]
+    lease.cut()
+    diff = lease.read_changes(audit=True)
+    assert ("update", "orders", (1,)) in [(one.kind, one.table, one.key) for one in diff.rows]
+    assert lease.written is not None
+    assert lease.written.altered is ("BEGIN" not in statements)
+    assert lease.written.trusted is (whole is not None)
+    if whole is not None:
+        named = {table.oid: name for name, table in lease.template.catalog.tables.items()}
+        always = ALWAYS_WHOLE if lease.written.altered else set()
+        assert {named[oid] for oid in lease.written.whole if oid in named} == whole | always
+    lease.release()
+
+
 def test_truncate_is_read(shared: PostgresBackend) -> None:
     lease = shared.acquire(environment_of(*SHOP), None, attempt_id="a")
     with admin_of(shared, lease) as admin:

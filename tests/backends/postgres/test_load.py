@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.errors import ConfigurationError
+from tests.backends import sqlite_files
 
 from .conftest import missing
 from .worlds import SHOP, environment_of
@@ -148,3 +151,50 @@ def test_t27_a_connection_that_the_author_left_open(shared: PostgresBackend) -> 
 def test_an_extension_that_only_a_superuser_may_create(shared: PostgresBackend) -> None:
     loaded = environment_of("SET ROLE NONE", "CREATE EXTENSION pageinspect", "RESET ROLE", *SHOP)
     assert totals(shared, loaded) == ["10.00", "20.50"]
+
+
+def test_rows_of_a_file_of_sqlite(shared: PostgresBackend, tmp_path: Path) -> None:
+    """As its columns are on this server, whatever order the foreign keys want, and nothing that triggers add."""
+    loud = (
+        "CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.boss = NULL; RETURN NEW; END$$",
+        "CREATE TRIGGER loud BEFORE INSERT ON parents FOR EACH ROW EXECUTE FUNCTION loud()",
+    )
+    loaded = sqlite_files.environment(sqlite_files.write(tmp_path / "seed.db"), triggers=loud)
+    first, second = sqlite_files.rows(shared, loaded)
+    assert first == {**sqlite_files.ROW, "twice": 2}
+    assert {name for name, value in second.items() if value is not None} == {"id"}
+    assert sqlite_files.rows(shared, loaded, "parents") == [{"id": 1, "boss": 2}, {"id": 2, "boss": 1}]
+    lease = shared.acquire(loaded, None, attempt_id="a")
+    with lease.engine.begin() as connection:
+        assert connection.execute(text("INSERT INTO kinds DEFAULT VALUES RETURNING id")).scalar() == 10
+    lease.release()
+
+
+def test_an_identity_that_is_always_generated_is_as_in_the_file(
+    shared: PostgresBackend, tmp_path: Path
+) -> None:
+    path = tmp_path / "seed.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE t (id, a); INSERT INTO t VALUES (5, '[1, 2]'), (3, NULL)")
+    statement = "CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a int[], b int DEFAULT 4)"
+    made = environment_of(statement)
+    loaded = Environment(name="t", database=Database(schema=made.database.schema, seed=path), servers=[])
+    assert sqlite_files.rows(shared, loaded, "t") == [
+        {"id": 3, "a": None, "b": 4},
+        {"id": 5, "a": [1, 2], "b": 4},
+    ]
+
+
+@pytest.mark.parametrize(("how", "said"), sqlite_files.BROKEN_ON_SERVERS)
+def test_t37_a_file_of_sqlite_that_loads_only_in_part_is_refused(
+    shared: PostgresBackend, tmp_path: Path, how: str, said: str
+) -> None:
+    sqlite_files.check_refused(shared, tmp_path / "seed.sqlite", how, said)
+
+
+def test_a_file_of_sqlite_is_no_schema_here(shared: PostgresBackend, tmp_path: Path) -> None:
+    path = sqlite_files.write(tmp_path / "seed.sqlite")
+    with pytest.raises(
+        ConfigurationError, match="does not say what its columns are on PostgreSQL; give the schema as"
+    ):
+        shared.prepare(sqlite_files.environment(None, schema=path))
