@@ -20,8 +20,8 @@ class Database:
 
     `schema` is SQLAlchemy metadata, the path of a `.sql` file, or a callable that takes an open connection (an
     Alembic upgrade, say). `seed` fills it: the path of a file of SQL, of a dump that the server's own programs made, or
-    of a database of SQLite, or a callable; rows may also be part of the schema file. `volatile` names "table.column" patterns that are compared only where an expectation names them;
-    `bookkeeping` names tables that may change freely.
+    of a database of SQLite, or a callable; rows may also be part of the schema file. `volatile` names "table.column"
+    patterns that are compared only where an expectation names them; `bookkeeping` names tables that may change freely.
 
     `image` and `options` are for a server that the campaign starts: the container's image, and settings of the server
     such as `{"shared_buffers": "1GB"}`. Other backends do without.
