@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,38 +13,120 @@ import torch
 from pytest_thinkingbox.agents.tokens import Generation
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How tokens are drawn. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 leave every token its chance.
+
+    First the temperature counts, then `top_k`, then `top_p` of what is left.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+
+    def log_chances(self, logits: torch.Tensor) -> torch.Tensor:
+        """Of every token, by natural logarithm: of what is drawn from, so minus infinity for what was left out."""
+        if self.temperature == 0:
+            return logits.log_softmax(-1)
+        scores = logits / self.temperature
+        if 0 < self.top_k < len(scores):
+            scores = scores.masked_fill(scores < scores.topk(self.top_k).values[-1], -torch.inf)
+        if self.top_p < 1:
+            ordered, order = scores.sort(descending=True)
+            chances = ordered.softmax(-1)
+            # Out is what begins where `top_p` is reached already: the most likely one always stays.
+            scores[order[chances.cumsum(-1) - chances >= self.top_p]] = -torch.inf
+        return scores.log_softmax(-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written(Generation):
+    """`others` are the most likely tokens of each place with their log-probabilities, where they were asked for."""
+
+    others: Sequence[Mapping[int, float]] = ()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
 class _Asked:
     ids: list[int]
     seed: int
     most: int
-    future: asyncio.Future[Generation]
+    sampling: Sampling
+    ends: frozenset[int]
+    others: int
+    future: asyncio.Future[Written]
+    written: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    found: list[dict[int, float]] = field(default_factory=list)
+
+    @property
+    def over(self) -> bool:
+        """Also when whoever asked has gone: the others are not to wait for it."""
+        ended = bool(self.written) and self.written[-1] in self.ends
+        return ended or len(self.written) >= self.most or self.future.done()
+
+    def answer(self) -> Written:
+        return Written(self.written, self.logprobs, others=self.found)
 
 
 class TransformersEngine:
-    """Continues ids with `model`. `temperature` 0 is greedy; every request samples from a generator of its own, so that
-    what it gets does not depend on what is generated beside it (but for the last bits of floating point).
+    """Continues ids with `model`. What is said here holds for requests that say nothing else: `end` is the token that
+    ends a generation, the rest is `Sampling`.
 
-    `batch` is how many are generated together.
+    Every request samples from a generator of its own, so that what it gets does not depend on what is generated beside
+    it (but for the last bits of floating point). `batch` is how many are generated together.
     """
 
-    def __init__(self, model: Any, *, end: int, temperature: float, batch: int = 64) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        end: int,
+        temperature: float = 1.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        batch: int = 64,
+    ) -> None:
         self._model = model
         self._end = end
-        self._temperature = temperature
+        self._sampling = Sampling(temperature=temperature, top_p=top_p, top_k=top_k)
         self._batch = batch
         self._waiting: list[_Asked] = []
+        self._under_way: list[_Asked] = []
         self._working: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
 
-    async def generate(self, ids: Sequence[int], *, seed: int, most: int) -> Generation:
-        future: asyncio.Future[Generation] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Asked(list(ids), seed, most, future))
+    async def generate(
+        self,
+        ids: Sequence[int],
+        *,
+        seed: int,
+        most: int,
+        sampling: Sampling | None = None,
+        ends: Collection[int] | None = None,
+        others: int = 0,
+    ) -> Written:
+        """At most `most` new ids, up to the first one of `ends`, with that; log-probabilities are those of the
+        distribution that was drawn from. `others` asks for the most likely tokens of each place."""
+        future: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+        self._waiting.append(
+            _Asked(
+                ids=list(ids),
+                seed=seed,
+                most=most,
+                sampling=sampling or self._sampling,
+                ends=frozenset((self._end,) if ends is None else ends),
+                others=others,
+                future=future,
+            )
+        )
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work())
         return await future
 
     async def aclose(self) -> None:
+        for one in (*self._waiting, *self._under_way):
+            one.future.cancel()
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait([self._working])
@@ -53,39 +135,36 @@ class TransformersEngine:
         await asyncio.sleep(0.002)  # those who ask at the same time go together
         while self._waiting:
             batch, self._waiting = self._waiting[: self._batch], self._waiting[self._batch :]
-            batch = [one for one in batch if not one.future.done()]
+            batch = self._under_way = [one for one in batch if not one.future.done()]
             if not batch:
                 continue
             try:
-                answers = await asyncio.to_thread(self._continue, batch)
+                await asyncio.to_thread(self._continue, batch)
             except Exception as error:  # noqa: BLE001  (whoever asked gets it)
                 for one in batch:
                     if not one.future.done():
                         one.future.set_exception(error)
                 continue
-            for one, answer in zip(batch, answers, strict=True):
+            for one in batch:
                 if not one.future.done():
-                    one.future.set_result(answer)
+                    one.future.set_result(one.answer())
 
-    def _continue(self, batch: list[_Asked]) -> list[Generation]:
+    def _continue(self, batch: list[_Asked]) -> None:
         with self._lock, torch.inference_mode():
             was_training = self._model.training
             self._model.eval()
             try:
-                return self._sample(batch)
+                self._sample(batch)
             finally:
                 self._model.train(was_training)
 
-    def _sample(self, batch: list[_Asked]) -> list[Generation]:
+    def _sample(self, batch: list[_Asked]) -> None:
         width = max(len(one.ids) for one in batch)
         shown = torch.tensor([[self._end] * (width - len(one.ids)) + one.ids for one in batch])
         attention = torch.tensor([[0] * (width - len(one.ids)) + [1] * len(one.ids) for one in batch])
         generators = [torch.Generator().manual_seed(one.seed) for one in batch]
-        written: list[list[int]] = [[] for _ in batch]
-        chances: list[list[float]] = [[] for _ in batch]
-        open_ = set(range(len(batch)))
         cache = None
-        while open_:
+        while not all(one.over for one in batch):
             positions = (attention.cumsum(-1) - 1).clamp(min=0)[:, -shown.shape[1] :]
             out = self._model(
                 input_ids=shown,
@@ -97,22 +176,23 @@ class TransformersEngine:
             )
             cache = out.past_key_values
             logits = out.logits[:, -1].float()
-            following = torch.full((len(batch), 1), self._end)
-            for at in sorted(open_):
-                token, chance = self._choose(logits[at], generators[at])
-                written[at].append(token)
-                chances[at].append(chance)
-                following[at, 0] = token
-                if token == self._end or len(written[at]) >= batch[at].most:
-                    open_.discard(at)
-            shown = following
+            shown = torch.full((len(batch), 1), self._end)
+            for at, one in enumerate(batch):
+                if not one.over:
+                    shown[at, 0] = _draw(one, logits[at], generators[at])
             attention = torch.cat([attention, torch.ones((len(batch), 1), dtype=attention.dtype)], dim=1)
-        return [Generation(ids, logprobs) for ids, logprobs in zip(written, chances, strict=True)]
 
-    def _choose(self, logits: torch.Tensor, generator: torch.Generator) -> tuple[int, float]:
-        if self._temperature == 0:
-            token = int(logits.argmax())
-            return token, float(logits.log_softmax(-1)[token])
-        chances = (logits / self._temperature).log_softmax(-1)
+
+def _draw(asked: _Asked, logits: torch.Tensor, generator: torch.Generator) -> int:
+    """The next token, written down."""
+    chances = asked.sampling.log_chances(logits)
+    if asked.sampling.temperature == 0:
+        token = int(logits.argmax())
+    else:
         token = int(torch.multinomial(chances.exp(), 1, generator=generator))
-        return token, float(chances[token])
+    asked.written.append(token)
+    asked.logprobs.append(float(chances[token]))
+    if asked.others:
+        found = chances.topk(min(asked.others, len(chances)))
+        asked.found.append(dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)))
+    return token

@@ -64,6 +64,8 @@ def _rollouts(
         model,
         end=tokenizer.eos_token_id,
         temperature=recipe.sampling.temperature,
+        top_p=recipe.sampling.top_p,
+        top_k=recipe.sampling.top_k,
         batch=episodes.concurrency,
     )
     agent = TokensAgent(

@@ -11,11 +11,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pytest_thinkingbox.cli import clean, compare, export, imports, merge, prove, regrade, report, show
+from pytest_thinkingbox.cli import clean, compare, export, imports, merge, prove, regrade, report, serve, show
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.report.text import escape_lines
 
-COMMANDS = (report, compare, show, prove, regrade, merge, export, imports, clean)
+COMMANDS = (report, compare, show, prove, regrade, merge, export, imports, clean, serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="thinkingbox", description="Read the campaigns that pytest --tb-attempts wrote."
+        prog="thinkingbox",
+        description="Read the campaigns that pytest --tb-attempts wrote, prove and regrade suites, serve a model.",
     )
     parser.set_defaults(for_pytest=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
