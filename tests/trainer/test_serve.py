@@ -36,7 +36,7 @@ def test_a_host_that_is_not_there_is_named(tmp_path):
 def test_what_is_no_checkpoint_is_named(tmp_path):
     with pytest.raises(ConfigurationError, match="none is no folder: name the folder of a checkpoint"):
         serve(Path("none"), host="127.0.0.1", port=0)
-    with pytest.raises(ConfigurationError, match="holds no config.json"):
+    with pytest.raises(ConfigurationError, match=r"holds no config\.json"):
         serve(tmp_path, host="127.0.0.1", port=0)
 
 
