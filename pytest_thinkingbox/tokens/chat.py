@@ -80,6 +80,14 @@ class Chat:
         text = str(self._tokenizer.decode(list(ids[:-1] if finished else ids), skip_special_tokens=False))
         return read(text, self._schemas, finished=finished, thinking=self._thinking)
 
+    def written(self, message: Message) -> list[int]:
+        """Ids that a model would have generated to say this message, its end token included: a demonstration."""
+        asked = self._render([_USER], ask=True)
+        whole = self._render([_USER, message])
+        if not whole.startswith(asked):
+            raise ConfigurationError(_changes(asked, whole))
+        return self._encode(whole[len(asked) : whole.rindex(self._end) + len(self._end)])
+
     def observe(self, messages: Sequence[Message]) -> list[int]:
         """Ids that follow a finished generation: tool results or a user's message, and again where the model is to
         write."""

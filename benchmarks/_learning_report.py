@@ -1,0 +1,146 @@
+"""What `learning.py` prints and draws: base and trained policy on the same tasks, curves over episodes generated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_thinkingbox.stats.counts import TaskCounts
+from pytest_thinkingbox.stats.paired import pair_tasks, pass_at_k_difference, pass_rate_difference
+
+PARTS = {"held": "new cases of trained templates", "unseen": "templates never trained on"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Seconds on the clock, and of this process's CPU time."""
+
+    name: str
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One training: counts are of the same held-out tasks. `probe` is what the pool's tasks were at when they were
+    probed, which is no baseline. `probed_episodes` belong to the price of this variant."""
+
+    seed: int
+    variant: str
+    pool: int
+    trained_on: int
+    probe: float
+    probed_episodes: int
+    base: list[TaskCounts]
+    trained: list[TaskCounts]
+    steps: list[dict[str, Any]]
+    seconds: list[Stage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    quick: bool
+    settings: dict[str, Any]
+    reported: list[int]
+    results: list[Result]
+
+
+def report(run: Run, *, out: Path | None, as_json: bool) -> int:
+    """Print and, with `out`, write everything. Exit status 1 when a claim of the full run does not hold."""
+    lines = [_line(one, part) for one in run.results for part in (*PARTS, "all")]
+    about = {
+        "benchmark": "learning",
+        "quick": run.quick,
+        "reported_seeds": run.reported,
+        "settings": run.settings,
+    }
+    claims = _claims(lines)
+    whole = {**about, "figures": lines, "claims": claims}
+    if out is not None:
+        results = [asdict(one) for one in run.results]
+        (out / "learning.json").write_text(json.dumps({**whole, "results": results}, indent=1), "utf-8")
+    if as_json:
+        print(json.dumps(whole, indent=2))
+    else:
+        print(_table(lines))
+        for text, held in claims.items():
+            print(f"{'holds' if held else 'DOES NOT HOLD'}: {text}")
+        if run.quick:
+            print("quick: whether everything fits together; nothing of this is a result")
+    return 0 if run.quick or all(claims.values()) else 1
+
+
+def _line(result: Result, part: str) -> dict[str, Any]:
+    base, trained = _of(result.base, part), _of(result.trained, part)
+    pairs = pair_tasks(base=base, new=trained)
+    first = pass_rate_difference(pairs=pairs)
+    attempts = max((one.requested for one in base), default=1)
+    at_k = pass_at_k_difference(pairs=pairs, k=attempts)
+    return {
+        "seed": result.seed,
+        "variant": result.variant,
+        "part": part,
+        "tasks": first.tasks,
+        "of": first.of,
+        "attempts": attempts,
+        "invalid": [sum(one.invalid for one in base), sum(one.invalid for one in trained)],
+        "pass@1": [first.base, first.new],
+        "difference": first.difference,
+        "interval": first.interval,
+        "n/n": [sum(one.reliable for one in base), sum(one.reliable for one in trained)],
+        "pass@k": [at_k.base, at_k.new],
+        "pass@k interval": at_k.interval,
+        "episodes": result.probed_episodes + sum(int(one["episodes"]) for one in result.steps),
+    }
+
+
+def _of(counts: Sequence[TaskCounts], part: str) -> list[TaskCounts]:
+    return [one for one in counts if part == "all" or f"[{part}-" in one.task]
+
+
+def _claims(lines: Sequence[dict[str, Any]]) -> dict[str, bool]:
+    """Of the reference variant, over all held-out tasks."""
+    whole = [one for one in lines if one["part"] == "all" and one["variant"] == "selected"]
+    claims = {
+        f"seed {one['seed']}: the interval of the difference of pass@1 is above 0": one["interval"]
+        is not None
+        and one["interval"][0] > 0
+        for one in whole
+    }
+    before, after = (sum(one["n/n"][side] for one in whole) for side in (0, 1))
+    claims[f"tasks solved in every attempt at least doubled: {before} to {after}"] = after >= max(
+        2 * before, 1
+    )
+    return claims
+
+
+def _table(lines: Sequence[dict[str, Any]]) -> str:
+    rows = [
+        ("seed", "variant", "tasks", "pass@1", "difference (95 %)", "n/n", "pass@k", "invalid", "episodes")
+    ]
+    for one in lines:
+        low, high = one["interval"] or (float("nan"),) * 2
+        rows.append(
+            (
+                str(one["seed"]),
+                one["variant"],
+                f"{one['tasks']} {one['part']}",
+                _two(one["pass@1"]),
+                f"{one['difference'] or 0.0:+.3f} ({low:+.3f} to {high:+.3f})",
+                f"{one['n/n'][0]} > {one['n/n'][1]} of {one['tasks']}",
+                f"k={one['attempts']}: {_two(one['pass@k'])}",
+                f"{one['invalid'][0]}, {one['invalid'][1]}",
+                f"{one['episodes']:,}",
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
+    )
+
+
+def _two(values: Sequence[float | None]) -> str:
+    return " > ".join("n/a" if one is None else f"{one:.3f}" for one in values)

@@ -1,0 +1,397 @@
+"""Whether a policy learns: a model of half a million parameters, made here, is trained by GRPO on a suite's own tests.
+
+For each seed: warmed up on demonstrations until it solves tasks sometimes; probed; tasks selected by the posterior;
+trained; then base and trained policy are both evaluated afresh on tasks that neither has seen, same tasks, same seeds,
+same `Chat`. Probes choose the pool and serve as nothing else. `--ablations` adds three trainings from the same base:
+without selection, and with tool calls that find the database dead, where invalid episodes are counted as 0 or are
+played again. Needs the dependency group `train`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+from _arena import Arena
+from _demonstrations import DemonstratingAgent
+from _learning_report import Result, Run, Stage, report
+from _tiny_policy import make_model, make_tokenizer, save, warm_up
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from pytest_thinkingbox.agents.solution import SolutionAgent
+from pytest_thinkingbox.agents.tokens import TokensAgent
+from pytest_thinkingbox.episodes.model import Episode
+from pytest_thinkingbox.episodes.outcomes import Verdict
+from pytest_thinkingbox.stats.counts import TaskCounts
+from pytest_thinkingbox.stats.difficulty import band
+from thinkingbox_trainer import rollout
+from thinkingbox_trainer.engine import TransformersEngine
+from thinkingbox_trainer.recipe import read_recipe
+from thinkingbox_trainer.rollout import TrainingStopped
+from thinkingbox_trainer.run import train
+
+SUITE = Path(__file__).resolve().parent / "learning_suite"
+REPORTED = (1001, 1002, 1003)
+"""Named before anything was tuned; everything that was tuned was tuned on others."""
+KEPT = ("hard", "middle", "often")
+"""Bands of full-parameter training."""
+OUTAGE = 0.15
+"""Chance of a tool call to find the database dead: some 30 % of episodes, of two or three calls each."""
+LONGEST, ANSWER = 512, 48
+
+Variant = Literal["selected", "unselected", "outage-refilled", "outage-as-0"]
+ABLATIONS: tuple[Variant, ...] = ("unselected", "outage-refilled", "outage-as-0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was tuned, frozen. Counts of tasks are upper limits: 0 is all of a part."""
+
+    demonstrations: int
+    warm_up: int
+    batch: int
+    warm_up_rate: float
+    probes: int
+    attempts: int
+    pool: int
+    judged: int
+    groups: int
+    group_size: int
+    replace_uniform: bool
+    steps: int
+    learning_rate: float
+
+
+FULL = Settings(
+    demonstrations=0,
+    warm_up=400,
+    batch=32,
+    warm_up_rate=1e-3,
+    probes=20,
+    attempts=20,
+    pool=0,
+    judged=0,
+    groups=16,
+    group_size=8,
+    replace_uniform=True,
+    steps=40,
+    learning_rate=3e-4,
+)
+QUICK = replace(
+    FULL, demonstrations=60, warm_up=30, batch=16, probes=3, attempts=2, pool=12, judged=6, groups=2,
+    group_size=4, replace_uniform=False, steps=2,
+)  # fmt: skip
+
+
+def main() -> int:
+    options = _options()
+    settings = QUICK if options.quick else FULL
+    variants: tuple[Variant, ...] = ("selected", *(ABLATIONS if options.ablations else ()))
+    with _folder(options.out) as out, Arena(SUITE) as arena:
+        results = [
+            result
+            for seed in options.seeds
+            for result in learn(
+                arena, seed, settings, variants, folder=out / f"seed-{seed}", quick=options.quick
+            )
+        ]
+        return report(
+            Run(quick=options.quick, settings=asdict(settings), reported=list(REPORTED), results=results),
+            out=None if options.out is None else out,
+            as_json=options.json,
+        )
+
+
+def _options() -> argparse.Namespace:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument(
+        "--seeds",
+        type=int,
+        nargs="+",
+        default=list(REPORTED),
+        help=f"default: {' '.join(map(str, REPORTED))}",
+    )
+    made.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    made.add_argument("--out", type=Path, metavar="DIR", help="keep models, recipes, figures and curves here")
+    made.add_argument("--ablations", action="store_true", help="three more trainings for each seed")
+    made.add_argument(
+        "--quick",
+        action="store_true",
+        help="whether everything fits together; nothing is learnt, none is claimed",
+    )
+    return made.parse_args()
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        yield out.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="thinkingbox-learning-") as folder:
+        yield Path(folder)
+
+
+def learn(
+    arena: Arena, seed: int, settings: Settings, variants: Sequence[Variant], *, folder: Path, quick: bool
+) -> Iterator[Result]:
+    """One result for each variant; warm-up, probes and the evaluation of the base are shared by all."""
+    clock = Clock(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    base = folder / "base"
+    if not base.exists():
+        prepare(arena, seed, settings, base, clock)
+    probes, judged = probe(arena, seed, settings, base, clock)
+    pool = [one.task for one in probes]
+    selected = [one.task for one in probes if band(passed=one.passed, valid=one.valid) in KEPT]
+    clock.say(f"probes: {rate(probes):.3f} of {len(pool)} tasks; {len(selected)} selected")
+    if quick and len(selected) < settings.groups:
+        selected = pool
+    before = evaluate(arena, seed, settings, base, judged, clock)
+    clock.say(f"base: {rate(before):.3f} on {len(judged)} held-out tasks")
+    for variant in variants:
+        spent = 0 if variant == "unselected" else len(pool) * settings.probes
+        tasks = pool if variant == "unselected" else selected
+        steps = train_policy(seed, settings, variant, tasks, folder, clock)
+        after = evaluate(arena, seed, settings, folder / variant / "model", judged, clock)
+        clock.say(f"{variant}: {rate(after):.3f} on {len(judged)} held-out tasks")
+        yield Result(
+            seed=seed,
+            variant=variant,
+            pool=len(pool),
+            trained_on=len(tasks),
+            probe=rate(probes),
+            probed_episodes=spent,
+            base=before,
+            trained=after,
+            steps=steps,
+            seconds=clock.stages(),
+        )
+
+
+class Clock:
+    """Seconds of each stage, and lines that say where a run is."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._stages: list[Stage] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        begun, cpu = time.monotonic(), time.process_time()
+        yield
+        self._stages.append(Stage(name=name, wall=time.monotonic() - begun, cpu=time.process_time() - cpu))
+        self.say(f"{name}: {self._stages[-1].wall:.0f} s, {self._stages[-1].cpu:.0f} s of CPU time")
+
+    def stages(self) -> list[Stage]:
+        return list(self._stages)
+
+    def say(self, text: str) -> None:
+        print(f"seed {self._seed}: {text}", file=sys.stderr, flush=True)
+
+
+def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock) -> None:
+    """A tokenizer and a model that were shown the solutions of tasks, in `base`."""
+    with clock.stage("demonstrations"):
+        texts: list[str] = []
+        shown = few(part(arena.tasks, "shown"), settings.demonstrations)
+        arena.play(
+            SolutionAgent(),
+            few(shown, 96),
+            attempts=1,
+            seed=seed,
+            stage="texts",
+            look=lambda one: texts.extend(said(one)),
+        )
+        tokenizer = make_tokenizer(texts)
+        model = make_model(tokenizer, seed=seed)
+        agent = DemonstratingAgent(tokens_agent(model, tokenizer))
+        played = arena.play(agent, shown, attempts=1, seed=seed, stage="demonstrations")
+        if any(not one.passed for one in played):
+            raise SystemExit("a demonstration fails its own test")
+    with clock.stage("warm-up"):
+        warm_up(
+            model,
+            list(agent.traces.values()),
+            steps=settings.warm_up,
+            batch=settings.batch,
+            learning_rate=settings.warm_up_rate,
+            seed=seed,
+            say=clock.say,
+        )
+    save(model, tokenizer, base)
+
+
+def said(episode: Episode) -> list[str]:
+    """Everything that a conversation holds, calls in the notation of the model."""
+    found = [str(episode.request.environment.instructions)]
+    for message in episode.conversation.messages:
+        found.append(message.get("content") or "")
+        for one in message.get("tool_calls") or []:
+            function = one["function"]
+            found.append(
+                json.dumps({"name": function["name"], "arguments": json.loads(function["arguments"])})
+            )
+    return found
+
+
+def probe(
+    arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock
+) -> tuple[list[TaskCounts], list[str]]:
+    """The pool's tasks as the base policy solves them, and the tasks that are judged by."""
+    with clock.stage("probes"):
+        pool = few(part(arena.tasks, "pool"), settings.pool)
+        judged = few(part(arena.tasks, "held"), settings.judged)
+        judged += few(part(arena.tasks, "unseen"), settings.judged)
+        return arena.play(policy_of(base), pool, attempts=settings.probes, seed=seed, stage="probe"), judged
+
+
+def evaluate(
+    arena: Arena, seed: int, settings: Settings, policy: Path, tasks: Sequence[str], clock: Clock
+) -> list[TaskCounts]:
+    """With the same seeds for whichever policy."""
+    with clock.stage(f"evaluation of {policy.parent.name}/{policy.name}"):
+        return arena.play(policy_of(policy), tasks, attempts=settings.attempts, seed=seed, stage="evaluation")
+
+
+def train_policy(
+    seed: int, settings: Settings, variant: Variant, tasks: Sequence[str], folder: Path, clock: Clock
+) -> list[dict[str, Any]]:
+    """Run a recipe; its steps as they were written down."""
+    path = folder / f"{variant}.toml"
+    path.write_text(recipe_text(seed, settings, variant, tasks, folder), encoding="utf-8")
+    with clock.stage(f"training {variant}"), outage(variant):
+        try:
+            train(read_recipe(path), folder=folder)
+        except TrainingStopped as error:
+            clock.say(f"{variant}: {error}")
+            raise
+    lines = (folder / variant / "steps.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def recipe_text(seed: int, settings: Settings, variant: Variant, tasks: Sequence[str], folder: Path) -> str:
+    rows = settings.groups * settings.group_size
+    batch = min(rows, 32)
+    # With nearly a third of the episodes invalid hardly any group of eight is whole.
+    refill = "member" if variant.startswith("outage") else "group"
+    return f"""\
+[run]
+name = "learning"
+seed = {seed}
+steps = {settings.steps}
+output = "{variant}"
+
+[suite]
+paths = [{json.dumps(str(SUITE))}]
+arguments = ["-c", {json.dumps(str(SUITE / "pytest.ini"))}]
+reward = "binary"
+check_seconds = 60.0
+tasks = {json.dumps(list(tasks))}
+
+[model]
+path = "base"
+method = "full"
+dtype = "float32"
+
+[episodes]
+groups = {settings.groups}
+group_size = {settings.group_size}
+concurrency = 64
+most_episodes = {rows * 3}
+refill = "{refill}"
+replace_uniform = {json.dumps(settings.replace_uniform)}
+longest = {LONGEST}
+answer = {ANSWER}
+
+[sampling]
+temperature = 1.0
+top_p = 1.0
+top_k = 0
+
+[algorithm]
+learning_rate = {settings.learning_rate!r}
+weight_decay = 0.0
+clip_low = 0.2
+clip_high = 0.2
+num_iterations = 1
+loss = "token-mean"
+scale_rewards = "group"
+kl = 0.0
+max_grad_norm = 1.0
+importance_mode = "token_truncate"
+importance_cap = 3.0
+
+[hardware]
+engine = "transformers"
+processes = 1
+batch = {batch}
+accumulation = {rows // batch}
+memory_gb = 4.0
+sharding = "none"
+gradient_checkpointing = false
+"""
+
+
+@contextmanager
+def outage(variant: Variant) -> Iterator[None]:
+    """Tools that fail, and what the package refuses to do: a number for an episode that says nothing."""
+    if not variant.startswith("outage"):
+        yield
+        return
+    right = rollout.reward_of
+
+    def counted(verdict: Verdict, **given: Any) -> float | None:
+        return 0.0 if verdict.outcome == "invalid" else right(verdict, **given)
+
+    os.environ["LEARNING_OUTAGE"] = str(OUTAGE)
+    if variant == "outage-as-0":
+        rollout.reward_of = counted
+    try:
+        yield
+    finally:
+        rollout.reward_of = right
+        del os.environ["LEARNING_OUTAGE"]
+
+
+def policy_of(folder: Path) -> TokensAgent:
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    return tokens_agent(AutoModelForCausalLM.from_pretrained(folder), tokenizer)
+
+
+def tokens_agent(model: Any, tokenizer: Any) -> TokensAgent:
+    engine = TransformersEngine(model, end=tokenizer.eos_token_id, temperature=1.0)
+    return TokensAgent(engine, tokenizer, longest=LONGEST, answer=ANSWER)
+
+
+def part(tasks: Sequence[str], name: str) -> list[str]:
+    return [one for one in tasks if f"[{name}-" in one]
+
+
+def few(tasks: list[str], most: int) -> list[str]:
+    """All of them, or so many from all over the list."""
+    if not most or most >= len(tasks):
+        return tasks
+    return [tasks[at * len(tasks) // most] for at in range(most)]
+
+
+def rate(counts: Sequence[TaskCounts]) -> float:
+    """Mean over tasks of pass@1."""
+    counted = [one.passed / one.valid for one in counts if one.valid]
+    return sum(counted) / len(counted) if counted else float("nan")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""The mechanics of `benchmarks/learning.py`: that it ends and counts right, not that anything is learnt."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (dependency group `train`)")
+pytest.importorskip("trl", reason="trl is not installed (dependency group `train`)")
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_learning_benchmark_goes_from_a_model_made_here_to_two_evaluations(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "benchmarks/learning.py", "--quick", "--seeds=7", "--json", f"--out={tmp_path}"],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}",
+            "OMP_NUM_THREADS": "1",
+            "OMP_WAIT_POLICY": "PASSIVE",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    printed = json.loads(done.stdout)
+    assert [(one["part"], one["tasks"], one["attempts"]) for one in printed["figures"]] == [
+        ("held", 6, 2),
+        ("unseen", 6, 2),
+        ("all", 12, 2),
+    ]
+    [result] = json.loads((tmp_path / "learning.json").read_text("utf-8"))["results"]
+    assert [step["step"] for step in result["steps"]] == [0, 1]
+    assert [one["task"] for one in result["base"]] == [one["task"] for one in result["trained"]]
+    assert all(one["passed"] + one["failed"] == 2 for one in result["base"] + result["trained"])
+    spent = 12 * 3 + sum(step["episodes"] for step in result["steps"])
+    assert printed["figures"][0]["episodes"] == spent
