@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("records", "episodes.model", "episodes.clock", "episodes.seeds"),
     ("stats", "effects", "tokens", "agents.base", "backends.base", "backends.server"),
     ("report", "tools", "backends"),
+    ("selection",),
     ("agents", "people.base"),
     ("people",),
     ("episodes",),
@@ -31,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
-PURE = ("state", "records", "stats", "report")
+PURE = ("state", "records", "stats", "report", "selection")
 OUT_OF_REACH = {"pytest", "_pytest", "xdist", "asyncio", "anyio", "sqlalchemy", "mcp", "httpx", "threading"}
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,14 @@ def test_a_price_table_that_is_broken_is_an_error(
     (tmp_path / "p.toml").write_text("models = 3")
     assert main(["compare", *campaigns[:2], "--prices", str(tmp_path / "p.toml")]) == 2
     assert "p.toml: no table [models]" in capsys.readouterr().err
+
+
+def test_a_probe_is_no_baseline_whatever_is_allowed(
+    campaigns: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = CampaignFolder.open(Path(campaigns[0]))
+    folder.write_info(replace(folder.read_info(), purpose="probe"))
+    assert main(["compare", *campaigns[:2], "--allow", "purpose"]) == 2
+    said = capsys.readouterr().err
+    assert "purpose: the baseline is a probe, which never serves as one" in said
+    assert "--allow" not in said

@@ -11,11 +11,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pytest_thinkingbox.cli import clean, compare, export, imports, merge, prove, regrade, report, serve, show
+from pytest_thinkingbox.cli import (
+    clean,
+    compare,
+    export,
+    imports,
+    merge,
+    prove,
+    regrade,
+    report,
+    select,
+    serve,
+    show,
+)
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.report.text import escape_lines
 
-COMMANDS = (report, compare, show, prove, regrade, merge, export, imports, clean, serve)
+COMMANDS = (report, compare, show, prove, select, regrade, merge, export, imports, clean, serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_thinkingbox.errors import ThinkingboxError
+
 ROOT = Path(".thinkingbox")
 
 Result = int | Iterable[str]
@@ -66,6 +68,17 @@ def share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text} must be a number from 0 to 1")
     return value
+
+
+def files_of(tasks: Iterable[str]) -> list[str]:
+    """The files that these tasks of a campaign are in, from the folder that pytest ran in."""
+    files = list(dict.fromkeys(task.partition("::")[0] for task in tasks))
+    for file in files:
+        if not Path(file).is_file():
+            raise ThinkingboxError(
+                f"{file} of the campaign is not there: go to the folder that pytest ran in, or name the suite"
+            )
+    return files
 
 
 def width() -> int:

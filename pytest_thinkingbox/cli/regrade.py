@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_thinkingbox.cli.common import add_command, add_folder
-from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.cli.common import add_command, add_folder, files_of
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.cli.common import Commands
@@ -40,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     folder = CampaignFolder.open(find_campaign(options.folder))
     others: list[str] = options.others
     named = any(Path(one.partition("::")[0]).exists() for one in others if not one.startswith("-"))
-    suite = [] if named else _files(folder.read_info().tasks)
+    suite = [] if named else files_of(folder.read_info().tasks)
     command = [sys.executable, "-m", "pytest", f"--tb-regrade={folder.path}", *suite, *others]
     with subprocess.Popen(command) as process:
         try:
@@ -50,13 +48,3 @@ def run(options: argparse.Namespace) -> int:
             raise
         finally:
             process.kill()
-
-
-def _files(tasks: Iterable[str]) -> list[str]:
-    files = list(dict.fromkeys(task.partition("::")[0] for task in tasks))
-    for file in files:
-        if not Path(file).is_file():
-            raise ThinkingboxError(
-                f"{file} of the campaign is not there: go to the folder that pytest ran in, or name the suite"
-            )
-    return files

@@ -60,8 +60,8 @@ class CampaignFolder:
         if path.parent.name == ROOT:
             ignore = path.parent / ".gitignore"
             if not ignore.exists():
-                _replace(ignore, "*\n")
-            _replace(path.parent / LATEST, f"{path.name}\n")
+                replace_file(ignore, "*\n")
+            replace_file(path.parent / LATEST, f"{path.name}\n")
         return folder
 
     @classmethod
@@ -84,7 +84,7 @@ class CampaignFolder:
 
     def write_info(self, info: CampaignInfo) -> None:
         """Replace `campaign.json`, whole or not at all."""
-        _replace(self.info_path, dump(info_data(info), redactor=self._redactor, indent=2) + "\n")
+        replace_file(self.info_path, dump(info_data(info), redactor=self._redactor, indent=2) + "\n")
 
     def read_info(self) -> CampaignInfo:
         """`campaign.json`, read strictly. Raises BrokenRecords."""
@@ -263,7 +263,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(text, encoding="ascii", newline="\n")

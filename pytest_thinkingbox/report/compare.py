@@ -56,6 +56,8 @@ def mismatch_lines(found: Sequence[Mismatch], *, width: int) -> list[str]:
     lines = ["the campaigns did not ask the same question:"]
     for one in found:
         lines += [f"  {line}" for line in wrap(escape(one.line), width - 2)]
+    if not all(one.can_be_allowed for one in found):
+        return lines
     keys = " ".join(f"--allow {key}" for key in dict.fromkeys(one.key for one in found))
     return [*lines, f"compare them all the same with {keys}; the result says so"]
 

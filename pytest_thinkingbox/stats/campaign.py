@@ -14,6 +14,7 @@ from pytest_thinkingbox.stats.prices import Prices, prices_from
 from pytest_thinkingbox.stats.suite import reliable
 
 _LISTED = 3  # tasks named in a mismatch
+_NEVER = "purpose"
 _OPTIONS = {
     "timeout": "limits",
     "temperature": "sampling",
@@ -113,6 +114,11 @@ class Mismatch:
     text: str
 
     @property
+    def can_be_allowed(self) -> bool:
+        """Probes chose the tasks, by chance among others: as a baseline they would show progress that is none."""
+        return self.key != _NEVER
+
+    @property
     def line(self) -> str:
         return f"{self.key}: {self.text}"
 
@@ -121,7 +127,7 @@ def mismatches(*, base: Side, new: Side) -> list[Mismatch]:
     """Everything that keeps the two from being comparable. Agent and model are what a comparison is about."""
     found: list[Mismatch] = []
     if base.info.purpose == "probe":
-        found.append(Mismatch(key="purpose", text="the baseline is a probe, which never serves as one"))
+        found.append(Mismatch(key=_NEVER, text="the baseline is a probe, which never serves as one"))
     _tasks(found, base.info, new.info)
     for key, what, hash_of in (
         ("prompts", "prompt, user or limits", _prompt),

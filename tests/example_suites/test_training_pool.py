@@ -22,8 +22,9 @@ from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.plugin.collected import collect
 from pytest_thinkingbox.rewards import Suite, load_suite
+from pytest_thinkingbox.rewards.contents import contents_of
 from pytest_thinkingbox.rewards.player import Player
-from tests.example_suites.overlap import Material, material_of, overlaps
+from pytest_thinkingbox.selection.contents import Contents, contamination, overlaps
 from tests.example_suites.suites import FOLDER, ROOT
 
 POOL = "example_suites/training"
@@ -53,8 +54,8 @@ def evaluation() -> dict[str, Plan]:
 
 
 @pytest.fixture(scope="module")
-def evaluated(evaluation: dict[str, Plan]) -> Material:
-    return material_of(evaluation)
+def evaluated(evaluation: dict[str, Plan]) -> Contents:
+    return contents_of(evaluation)
 
 
 @pytest.fixture(params=COMPANIES)
@@ -167,9 +168,9 @@ def test_a_part_of_the_pool_can_be_named() -> None:
     assert len(plans_of(f"{POOL}/library/test_waiting.py")) == 14
 
 
-def test_pool_and_evaluation_have_nothing_in_common(pool: dict[str, Plan], evaluated: Material) -> None:
+def test_pool_and_evaluation_have_nothing_in_common(pool: dict[str, Plan], evaluated: Contents) -> None:
     """Neither tasks, companies, tables, tools, prompts nor checkers, and hardly a longer phrase."""
-    assert overlaps(material_of(pool), evaluated) == []
+    assert overlaps(contents_of(pool), evaluated) == []
 
 
 @pytest.fixture
@@ -182,16 +183,18 @@ def copied(tmp_path: Path) -> Iterator[Path]:
     sys.path[:] = [one for one in sys.path if not one.startswith(str(tmp_path))]
 
 
-def kinds_in_common(folder: Path, evaluated: Material) -> set[str]:
-    plans = plans_of(str(folder), "-p", "no:asyncio", cwd=folder)
-    return {line.split(":")[0] for line in overlaps(material_of(plans), evaluated)}
+def kinds_in_common(folder: Path, evaluated: Contents) -> set[str]:
+    found = contents_of(plans_of(str(folder), "-p", "no:asyncio", cwd=folder))
+    assert contamination(found, evaluated).keys() == found.tasks.keys()  # no task of it may be trained on
+    return {line.split(":")[0] for line in overlaps(found, evaluated)}
 
 
-def test_a_copied_task_is_noticed(copied: Path, evaluated: Material) -> None:
+def test_a_copied_task_is_noticed(copied: Path, evaluated: Contents) -> None:
     source = (FOLDER / "hotel" / "test_deadlines.py").read_text("utf-8")
     (copied / "test_deadlines.py").write_text(source, encoding="utf-8")
-    common = {"tasks", "companies", "tables", "columns", "tools", "schemas", "prompts", "checkers", "texts"}
-    assert kinds_in_common(copied, evaluated) == common
+    assert kinds_in_common(copied, evaluated) == set(
+        "tasks companies tables columns tools schemas policies seeds prompts users checkers texts".split()
+    )
 
 
 RENAMED = """
@@ -215,9 +218,9 @@ def test_of_another_name(changes):
 """
 
 
-def test_a_task_that_was_renamed_and_reworded_is_noticed(copied: Path, evaluated: Material) -> None:
+def test_a_task_that_was_renamed_and_reworded_is_noticed(copied: Path, evaluated: Contents) -> None:
     (copied / "test_renamed_pool.py").write_text(RENAMED, encoding="utf-8")
-    assert kinds_in_common(copied, evaluated) == {"tables", "columns", "tools", "schemas", "texts"}
+    assert kinds_in_common(copied, evaluated) == {"tables", "columns", "tools", "schemas", "seeds", "texts"}
 
 
 # ---------------------------------------- as rewards
