@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx
 
@@ -146,22 +146,33 @@ class Endpoint:
         return read_error(response.status, self.redact(response.text).encode("utf-8", "replace"))
 
     async def _watched(self, body: bytes, watch: Watch) -> Reply:
-        posting = asyncio.ensure_future(self._post(body))
-        tasks: set[asyncio.Future[Any]] = {posting}
+        loop = asyncio.get_running_loop()
+        checking: asyncio.Future[None] | None = None
+        limit = asyncio.timeout(None)
+
+        def check() -> None:
+            nonlocal checking
+            checking = asyncio.ensure_future(watch.late())
+            checking.add_done_callback(end)
+
+        def end(checked: asyncio.Future[None]) -> None:
+            if not checked.cancelled() and checked.exception() is not None:
+                limit.reschedule(loop.time())
+
+        # A timer and no task beside the request: nearly all are answered in time.
+        timer = loop.call_later(max(0.0, watch.seconds), check)
         try:
-            await asyncio.wait(tasks, timeout=max(0.0, watch.seconds))
-            if not posting.done():
-                checking = asyncio.ensure_future(watch.late())
-                tasks.add(checking)
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                if checking.done():
-                    checking.result()
-            return await posting
+            async with limit:
+                return await self._post(body)
+        except TimeoutError:
+            if checking is not None:
+                await checking
+            raise
         finally:
-            if len(tasks) > 1 or not posting.done():
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            timer.cancel()
+            if checking is not None and not checking.done():
+                checking.cancel()
+                await asyncio.wait({checking})
 
     async def _post(self, body: bytes) -> Reply:
         client = self._client

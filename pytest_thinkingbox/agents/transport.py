@@ -12,16 +12,13 @@ import asyncio
 import ssl
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
-import h11
+import httptools
 import httpx
 
 IDLE_SECONDS = 60.0
 """A connection that was idle for longer is not used again: the other side has probably given it up."""
-
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,64 +42,110 @@ class Reply:
 
 def reply_of(status: int, headers: Iterable[tuple[bytes, bytes]], content: bytes) -> Reply:
     """Raises httpx.DecodingError when the content is not compressed as the headers say."""
-    named = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
+    named = {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in headers}
     if "content-encoding" in named:
         content = httpx.Response(status, headers=named, content=content).content
     return Reply(status, named, content)
 
 
-class _Connection:
-    """One socket and the state of the protocol on it."""
+_Raw = tuple[int, list[tuple[bytes, bytes]], list[bytes]]
+"""Status, headers and the parts of the body."""
 
-    __slots__ = ("idle_since", "protocol", "reader", "writer")
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self.writer = writer
-        self.protocol = h11.Connection(h11.CLIENT)
+class _Connection(asyncio.Protocol):
+    """One socket, which carries one request after the other. httptools calls the methods `on_...`."""
+
+    def __init__(self) -> None:
         self.idle_since = 0.0
+        self._transport: asyncio.Transport
+        self._parser = httptools.HttpResponseParser(self)
+        # As lenient as other clients: both matter to who reads ahead for somebody else, and here nobody does.
+        self._parser.set_dangerous_leniencies(lenient_chunked_length=True, lenient_optional_cr_before_lf=True)
+        self._answered: asyncio.Future[_Raw] | None = None  # None while no answer is awaited
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body: list[bytes] = []
+        self._begun = False  # the head of the answer is there
+        self._reusable = True
 
     def usable(self) -> bool:
-        if self.reader.at_eof() or self.writer.is_closing():
-            return False
-        return time.monotonic() - self.idle_since < IDLE_SECONDS
+        return self.reusable() and time.monotonic() - self.idle_since < IDLE_SECONDS
 
-    async def exchange(self, request: h11.Request, body: bytes) -> Reply:
-        send = self.protocol.send
-        head = send(request)
-        data = send(h11.Data(data=body))
-        send(h11.EndOfMessage())
-        # A server may answer before it has read everything, and close: its answer says more than the broken pipe.
-        with suppress(ConnectionError):
-            self.writer.write((head or b"") + (data or b""))
-            await self.writer.drain()
-        response: h11.Response | None = None
-        parts: list[bytes] = []
-        while True:
-            event = self.protocol.next_event()
-            if event is h11.NEED_DATA:
-                self.protocol.receive_data(await self.reader.read(_CHUNK))
-            elif isinstance(event, h11.Data):
-                parts.append(bytes(event.data))
-            elif isinstance(event, h11.Response):
-                response = event
-            elif isinstance(event, h11.EndOfMessage):
-                break
-            elif isinstance(event, h11.ConnectionClosed):
-                raise h11.RemoteProtocolError("the server closed the connection without an answer")
-        assert response is not None
-        return reply_of(response.status_code, response.headers, b"".join(parts))
-
-    def ready_again(self) -> bool:
+    def reusable(self) -> bool:
         """Whether the next request can follow on this connection."""
-        if self.protocol.our_state is not h11.DONE or self.protocol.their_state is not h11.DONE:
-            return False
-        self.protocol.start_next_cycle()
+        return self._reusable and not self._transport.is_closing()
+
+    async def exchange(self, request: bytes) -> Reply:
+        """Raises httpx.RequestError."""
+        self._answered = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        status, headers, body = await self._answered
         self.idle_since = time.monotonic()
-        return True
+        return reply_of(status, headers, b"".join(body))
 
     def abort(self) -> None:
-        self.writer.transport.abort()
+        self._answered = None
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._end(httpx.RemoteProtocolError(f"its answer is no HTTP: {error}"))
+            self._transport.abort()
+        except httptools.HttpParserUpgrade:
+            self._end(httpx.RemoteProtocolError("it wants to speak another protocol than HTTP"))
+            self._transport.abort()
+
+    def on_message_begin(self) -> None:
+        self._headers, self._body, self._begun = [], [], False
+        if self._answered is None or self._answered.done():
+            self._reusable = False  # nobody has asked
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._begun:  # else it comes behind the body
+            self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self._begun = self._parser.get_status_code() >= 200
+
+    def on_body(self, data: bytes) -> None:
+        self._body.append(data)
+
+    def on_message_complete(self) -> None:
+        if self._begun:  # else it is a notice that the answer will come
+            # A server may answer before it has read the whole request.
+            self._reusable &= self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
+            self._end()
+
+    def eof_received(self) -> None:
+        framed = {name.lower() for name, _ in self._headers} & {b"content-length", b"transfer-encoding"}
+        if self._begun and not framed:  # such a body ends with the connection
+            self._reusable = False
+            self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._reusable = False
+        if exc is not None:
+            self._end(httpx.ReadError(str(exc) or type(exc).__name__))
+        elif self._begun:
+            self._end(
+                httpx.RemoteProtocolError("the server closed the connection in the middle of its answer")
+            )
+        else:
+            self._end(httpx.RemoteProtocolError("the server closed the connection without an answer"))
+
+    def _end(self, error: httpx.RequestError | None = None) -> None:
+        answered = self._answered
+        if answered is None or answered.done():
+            return
+        if error is None:
+            answered.set_result((self._parser.get_status_code(), self._headers, self._body))
+        else:
+            answered.set_exception(error)
 
 
 class Connections:
@@ -120,27 +163,20 @@ class Connections:
         connect_seconds: float,
     ) -> None:
         self._url = url
-        self._headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+        lines = [b"POST %b HTTP/1.1" % url.raw_path]
+        lines += [b"%b: %b" % (name, value) for name, value in headers if name.lower() != b"content-length"]
+        self._head = b"\r\n".join([*lines, b"content-length: "])
         self._ssl_context = ssl_context
         self._connect_seconds = connect_seconds
         self._idle: list[_Connection] = []
 
     async def post(self, body: bytes) -> Reply:
         """Raises httpx.RequestError."""
-        request = h11.Request(
-            method=b"POST",
-            target=self._url.raw_path,
-            headers=[*self._headers, (b"content-length", str(len(body)).encode())],
-        )
         connection = self._pop() or await self._connect()
         reusable = False
         try:
-            reply = await connection.exchange(request, body)
-            reusable = connection.ready_again()
-        except OSError as error:
-            raise httpx.ReadError(str(error) or type(error).__name__) from error
-        except h11.RemoteProtocolError as error:
-            raise httpx.RemoteProtocolError(str(error)) from error
+            reply = await connection.exchange(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+            reusable = connection.reusable()
         finally:
             if reusable:
                 self._idle.append(connection)
@@ -161,16 +197,14 @@ class Connections:
         secure = self._ssl_context is not None
         try:
             async with asyncio.timeout(self._connect_seconds):
-                reader, writer = await asyncio.open_connection(
-                    url.host,
-                    url.port or (443 if secure else 80),
-                    ssl=self._ssl_context,
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    _Connection, url.host, url.port or (443 if secure else 80), ssl=self._ssl_context
                 )
         except TimeoutError as error:
             raise httpx.ConnectTimeout(f"no connection within {self._connect_seconds:g} s") from error
         except OSError as error:
             raise httpx.ConnectError(str(error) or type(error).__name__) from error
-        return _Connection(reader, writer)
+        return connection
 
     async def aclose(self) -> None:
         for connection in self._idle:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -36,7 +36,7 @@ class AgentClock:
     def running(self) -> Iterator[None]:
         """Cancel the body when the time is up and raise TimeIsUp."""
         stalls = _stalls_of(asyncio.get_running_loop())
-        with anyio.CancelScope(deadline=anyio.current_time() + max(0.0, self.left)) as scope:
+        with anyio.CancelScope(deadline=_now() + max(0.0, self.left)) as scope:
             self._scope = scope
             stalls.watch(self)
             try:
@@ -44,24 +44,25 @@ class AgentClock:
             finally:
                 stalls.forget(self)
                 if not self._pauses:
-                    self.left = scope.deadline - anyio.current_time()
+                    self.left = scope.deadline - _now()
                 self._scope = None
         if scope.cancelled_caught:
             raise TimeIsUp
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """Not the agent's time. May be nested and may overlap between concurrent requests."""
+        return _Pause(self)
+
+    def _stop(self) -> None:
         self._pauses += 1
         if self._pauses == 1 and self._scope is not None:
-            self.left = self._scope.deadline - anyio.current_time()
+            self.left = self._scope.deadline - _now()
             self._scope.deadline = math.inf
-        try:
-            yield
-        finally:
-            self._pauses -= 1
-            if not self._pauses and self._scope is not None:
-                self._scope.deadline = anyio.current_time() + self.left
+
+    def _go_on(self) -> None:
+        self._pauses -= 1
+        if not self._pauses and self._scope is not None:
+            self._scope.deadline = _now() + self.left
 
     def give_back(self, seconds: float) -> None:
         """Add what went by without the agent."""
@@ -71,10 +72,28 @@ class AgentClock:
     async def overdue(self, grace: float) -> None:
         """Return once the time has been up for `grace` seconds and the body still runs."""
         while True:
-            late = math.inf if self._scope is None else anyio.current_time() - self._scope.deadline - grace
+            late = math.inf if self._scope is None else _now() - self._scope.deadline - grace
             if self._scope is not None and late >= 0:
                 return
             await anyio.sleep(min(1.0, max(0.05, -late)))
+
+
+class _Pause:
+    __slots__ = ("_clock",)
+
+    def __init__(self, clock: AgentClock) -> None:
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._clock._stop()
+
+    def __exit__(self, *_: object) -> None:
+        self._clock._go_on()
+
+
+def _now() -> float:
+    """What deadlines of anyio are compared with."""
+    return asyncio.get_running_loop().time()
 
 
 class _Stalls:

@@ -109,6 +109,7 @@ def test_a_base_url_that_is_none_names_the_option(base: str) -> None:
         Reply(raw=b"", ending="close"),
         Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", ending="close"),
         Reply(raw=b"nothing like HTTP\r\n\r\n", ending="close"),
+        Reply(raw=b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: tls\r\n\r\n"),
         Reply(body=b"{ cut"),
         Reply(body=b"no gzip", headers={"Content-Encoding": "gzip"}),
     ],
@@ -281,6 +282,21 @@ def test_a_server_that_announces_to_close_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
+    "unasked",
+    [b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n9", b"and more"],
+    ids=["answer", "garbage"],
+)
+def test_what_a_server_says_unasked_answers_no_request(unasked: bytes) -> None:
+    async def play(endpoint: Endpoint) -> list[Any]:
+        return [(await endpoint.ask(b"{}", parse))[0] for _ in range(2)]
+
+    first = Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1" + unasked)
+    with StubEndpoint([first, Reply(body=b"2")]) as stub:
+        assert using(at(stub.url, retries=0), play) == [1, 2]
+    assert stub.connections == 2
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         Reply(chunks=[b'{"a"', b": ", b"1}"], gap=0.01),
@@ -289,8 +305,13 @@ def test_a_server_that_announces_to_close_is_believed() -> None:
         Reply(raw=b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"a": 1}', ending="close"),
         Reply(raw=b'HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}', ending="close"),
         Reply(raw=b'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'),
+        Reply(raw=b'HTTP/1.1 200 OK\nContent-Length: 8 \n\n{"a": 1}'),
+        Reply(
+            raw=b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b'8\r\n{"a": 1}\r\n0\r\nContent-Encoding: gzip\r\n\r\n'
+        ),
     ],
-    ids=["chunked", "padded", "gzip", "until-close", "http-1.0", "continue"],
+    ids=["chunked", "padded", "gzip", "until-close", "http-1.0", "continue", "lf", "chunked-and-length"],
 )
 def test_every_way_in_which_http_delimits_a_body(answer: Reply) -> None:
     with StubEndpoint(lambda _: answer) as stub:
