@@ -28,6 +28,7 @@ _IDLE_SECONDS = 10.0  # after which a thread without work ends
 async def run_in_turn(step: Callable[[], T]) -> T:
     """What `step` returns or raises. A step that has begun goes on when this is cancelled; nobody hears of its end."""
     loop = asyncio.get_running_loop()
+    line = _line_of(loop)
     future: asyncio.Future[T] = loop.create_future()
     context = copy_context()
 
@@ -37,11 +38,11 @@ async def run_in_turn(step: Callable[[], T]) -> T:
         try:
             result = context.run(step)
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-            _tell(loop, partial(_fail, future, error))
+            line.tell(loop, partial(_fail, future, error))
         else:
-            _tell(loop, partial(_end, future, result))
+            line.tell(loop, partial(_end, future, result))
 
-    _line_of(loop).put(job)
+    line.put(job)
     return await future
 
 
@@ -68,14 +69,6 @@ class Steps:
         return await run_in_turn(marked)
 
 
-def _tell(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
-    try:
-        loop.call_soon_threadsafe(what)
-    except RuntimeError:
-        if not loop.is_closed():  # else nobody waits any more
-            raise
-
-
 def _end(future: asyncio.Future[T], result: T) -> None:
     if not future.done():
         future.set_result(result)
@@ -93,6 +86,8 @@ class Line:
     """Jobs of one event loop in the order in which they came. `put` is called in the loop's thread."""
 
     def __init__(self, *, patience: float = PATIENCE) -> None:
+        self._told: deque[Callable[[], None]] = deque()
+        self._calling = False
         self._patience = patience
         self._lock = threading.Lock()
         self._jobs: deque[Callable[[], None]] = deque()
@@ -139,6 +134,23 @@ class Line:
                 self._worker = None
             self._idle.append(worker)
             return None
+
+    def tell(self, loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
+        """From any thread: have this called in the loop's. A loop that is busy is woken once for all of it."""
+        self._told.append(what)
+        if self._calling:
+            return  # it has not begun to listen: this is among what it will find
+        self._calling = True
+        try:
+            loop.call_soon_threadsafe(self._hear)
+        except RuntimeError:
+            if not loop.is_closed():  # else nobody waits any more
+                raise
+
+    def _hear(self) -> None:
+        self._calling = False
+        while self._told:
+            self._told.popleft()()
 
     def dismiss(self, worker: _Worker) -> bool:
         """Whether this idle thread may end: nobody is about to wake it."""

@@ -25,27 +25,41 @@ class TimeIsUp(ThinkingboxError):
 
 
 class AgentClock:
-    """Counts down while `running` and stands still while `paused`."""
+    """Counts down while `running` and stands still while `paused`.
+
+    `left` are the seconds that were left when it last began to run or stood still. There is one timer for all of its
+    pauses: it rings when the time would be up without any, and is set again for what is left then.
+    """
 
     def __init__(self, *, seconds: float) -> None:
         self.left = seconds
         self._scope: anyio.CancelScope | None = None
         self._pauses = 0
+        self._since = 0.0  # when it last began to run
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def _deadline(self) -> float:
+        return math.inf if self._scope is None or self._pauses else self._since + self.left
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Cancel the body when the time is up and raise TimeIsUp."""
         stalls = _stalls_of(asyncio.get_running_loop())
-        with anyio.CancelScope(deadline=_now() + max(0.0, self.left)) as scope:
+        with anyio.CancelScope() as scope:
             self._scope = scope
+            self.left = max(0.0, self.left)
+            self._run()
             stalls.watch(self)
             try:
                 yield
             finally:
                 stalls.forget(self)
-                if not self._pauses:
-                    self.left = scope.deadline - _now()
+                self._stand_still()
                 self._scope = None
+                if self._timer is not None:
+                    self._timer.cancel()
+                    self._timer = None
         if scope.cancelled_caught:
             raise TimeIsUp
 
@@ -53,29 +67,42 @@ class AgentClock:
         """Not the agent's time. May be nested and may overlap between concurrent requests."""
         return _Pause(self)
 
-    def _stop(self) -> None:
+    def _pause(self) -> None:
+        self._stand_still()
         self._pauses += 1
-        if self._pauses == 1 and self._scope is not None:
-            self.left = self._scope.deadline - _now()
-            self._scope.deadline = math.inf
 
     def _go_on(self) -> None:
         self._pauses -= 1
         if not self._pauses and self._scope is not None:
-            self._scope.deadline = _now() + self.left
+            self._run()
+
+    def _run(self) -> None:
+        self._since = _now()
+        if self._timer is None or self._deadline < self._timer.when():
+            self._ring()
+
+    def _stand_still(self) -> None:
+        if self._deadline < math.inf:
+            self.left = self._deadline - _now()
+
+    def _ring(self) -> None:
+        """The time is up, or the timer is set to when it will be. While it stands still, `_run` comes later."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._scope is not None and self._deadline <= _now():
+            self._scope.cancel()
+        elif self._deadline < math.inf:
+            self._timer = asyncio.get_running_loop().call_at(self._deadline, self._ring)
 
     def give_back(self, seconds: float) -> None:
         """Add what went by without the agent."""
-        if self._scope is not None and not self._pauses:
-            self._scope.deadline += seconds
+        self._since += seconds
 
     async def overdue(self, grace: float) -> None:
         """Return once the time has been up for `grace` seconds and the body still runs."""
-        while True:
-            late = math.inf if self._scope is None else _now() - self._scope.deadline - grace
-            if self._scope is not None and late >= 0:
-                return
-            await anyio.sleep(min(1.0, max(0.05, -late)))
+        while (late := _now() - self._deadline - grace) < 0:
+            await asyncio.sleep(_TICK if self._scope is None else min(1.0, max(_TICK, -late)))
 
 
 class _Pause:
@@ -85,14 +112,13 @@ class _Pause:
         self._clock = clock
 
     def __enter__(self) -> None:
-        self._clock._stop()
+        self._clock._pause()
 
     def __exit__(self, *_: object) -> None:
         self._clock._go_on()
 
 
 def _now() -> float:
-    """What deadlines of anyio are compared with."""
     return asyncio.get_running_loop().time()
 
 

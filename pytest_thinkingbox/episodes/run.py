@@ -176,14 +176,13 @@ async def _converse_then_leave(
     """Run the conversation in a task of its own; one that will not end is left behind, and the cut disarms it."""
     conversation = episode.conversation
     clock = AgentClock(seconds=request.limits.seconds)
-    spoken = asyncio.Event()
-    recorder = _Recorder(conversation, spoken)
+    said: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    recorder = _Recorder(conversation, said)
     playing = asyncio.create_task(
         _converse(world, request, episode, lease, sinks, workdir, stage, clock, recorder),
         name=request.attempt_id,
     )
     overdue = asyncio.create_task(clock.overdue(CLOSE_GRACE))
-    said = asyncio.create_task(spoken.wait())
     try:
         await asyncio.wait({playing, overdue, said}, return_when=asyncio.FIRST_COMPLETED)
         if said.done() and not playing.done():
@@ -205,9 +204,9 @@ async def _converse_then_leave(
             episode.conversation.stop_reason = "time_limit"
         recorder.raise_failure()
     finally:
-        for task in (overdue, said, playing):
+        for task in (overdue, playing):
             task.cancel()
-        await asyncio.gather(overdue, said, return_exceptions=True)
+        await asyncio.gather(overdue, return_exceptions=True)
         if not playing.done() and playing not in _left_behind:
             await asyncio.wait({playing}, timeout=CLOSE_GRACE)
 
@@ -301,7 +300,7 @@ async def _converse(
         except TimeIsUp:
             conversation.stop_reason = "time_limit"
         finally:
-            recorder.spoken.set()
+            recorder.all_said()
         recorder.raise_failure()
 
 
@@ -325,15 +324,19 @@ class _Recorder:
     has not failed. Of calls that come once all is said, only the text counts: servers are being closed.
     """
 
-    def __init__(self, conversation: Conversation, spoken: asyncio.Event) -> None:
+    def __init__(self, conversation: Conversation, said: asyncio.Future[None]) -> None:
         self.tools: FaultyTools | None = None
-        self.spoken = spoken
+        self._said = said
         self.ended = False  # a tool was called that ends the conversation
         self._conversation = conversation
         self._failure: Exception | None = None
         self._open: list[
             Callable[[ToolOutput], None]
         ] = []  # what writes down the calls that are not yet answered
+
+    def all_said(self) -> None:
+        if not self._said.done():
+            self._said.set_result(None)
 
     def raise_failure(self) -> None:
         """Raise what a call raised before all was said."""
@@ -378,7 +381,7 @@ class _Recorder:
         except Exception as error:
             if write_down in self._open:
                 self._open.remove(write_down)
-            if not self.spoken.is_set():
+            if not self._said.done():
                 self._failure = self._failure or error
             raise
         write_down(output)

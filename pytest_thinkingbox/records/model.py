@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_thinkingbox.errors import Cause
@@ -263,5 +263,5 @@ class CampaignInfo:
 
 
 def shallow(value: Any) -> dict[str, Any]:
-    """A dataclass's fields by name, values as they are (`dataclasses.asdict` copies them all)."""
-    return {one.name: getattr(value, one.name) for one in fields(value)}
+    """A dataclass's fields by name, values as they are (`dataclasses.asdict` copies them all, `fields` looks anew)."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}

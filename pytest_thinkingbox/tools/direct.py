@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool as ServerTool
@@ -63,10 +63,8 @@ class DirectConnection:
         self, tool: Tool, arguments: dict[str, Any], *, seconds: float
     ) -> CallToolResult | InputRequiredResult:
         """What the SDK's client would get. Raises TimeoutError and, as the client does, MCPError."""
-        with anyio.move_on_after(seconds) as limit:
+        async with asyncio.timeout(seconds):
             result = await self._result(tool, arguments)
-        if limit.cancel_called:
-            raise TimeoutError
         if isinstance(result, InputRequiredResult):
             return result
         # On its way to a client it becomes JSON: a date in structured content becomes text, for example.

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_thinkingbox.backends.sqlite.decoding import Decoder, decoder_of_declaration, decoder_of_type
@@ -20,6 +21,7 @@ _INDEX_ONLY = re.compile(r"\busing\s+fts[345]\s*\(.*[,(]\s*content\s*=", re.IGNO
 _UPPER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
+@lru_cache(maxsize=10_000)
 def fold(name: str) -> str:
     """A name as SQLite compares names: ASCII letters without case, all others as they are."""
     return name.translate(_UPPER)
@@ -59,7 +61,7 @@ class Object:
     sql: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Catalog:
     """The schema of one file. Keys are folded names.
 

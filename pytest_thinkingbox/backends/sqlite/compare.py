@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from pytest_thinkingbox.backends.sqlite.catalog import (
     Catalog,
@@ -32,14 +33,30 @@ def read_diff(connection: sqlite3.Connection, reference: Catalog, find: FindCand
     """
     final = final_catalog(connection, reference)
     rows: list[RowChange] = []
-    for folded, before in reference.tables.items():
-        after = final.tables.get(folded)
-        if after is not None:
-            same = reference.objects["table", folded].sql == final.objects["table", folded].sql
-            comparison = comparison_of(before, after, same_definition=same)
-            if comparison.columns:
-                rows.extend(net_changes(comparison, find(connection, comparison)))
+    unchanged = final.objects is reference.objects
+    for comparison in _of_itself(reference) if unchanged else _comparisons(reference, final):
+        rows.extend(net_changes(comparison, find(connection, comparison)))
     return StateDiff(rows=tuple(rows), schema=schema_deltas(reference, final))
+
+
+def _comparisons(reference: Catalog, final: Catalog) -> tuple[Comparison, ...]:
+    """One for each table that both have, if they have a column in common."""
+    made = (
+        comparison_of(
+            before,
+            final.tables[folded],
+            same_definition=reference.objects["table", folded].sql == final.objects["table", folded].sql,
+        )
+        for folded, before in reference.tables.items()
+        if folded in final.tables
+    )
+    return tuple(one for one in made if one.columns)
+
+
+@lru_cache(maxsize=64)
+def _of_itself(reference: Catalog) -> tuple[Comparison, ...]:
+    """The comparisons of every attempt that left the schema as it was."""
+    return _comparisons(reference, reference)
 
 
 def final_catalog(connection: sqlite3.Connection, reference: Catalog) -> Catalog:
@@ -56,6 +73,8 @@ def final_catalog(connection: sqlite3.Connection, reference: Catalog) -> Catalog
 
 def schema_deltas(before: Catalog, after: Catalog) -> tuple[SchemaDelta, ...]:
     """Objects that were created, dropped or altered, and what PRAGMA user_version and application_id say."""
+    if after.objects is before.objects and after.pragmas == before.pragmas:
+        return ()
     deltas = []
     for key, old in before.objects.items():
         new = after.objects.get(key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import sqlite3
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import URL, Engine
@@ -57,7 +57,7 @@ class Kind:
         vars(dialect).pop("dispatch", None)  # where listeners are kept
         options: dict[str, Any] = {"max_overflow": -1} if pool is QueuePool else {}
         return Engine(
-            pool(connect, dialect=dialect, **options),
+            pool(partial(connect), dialect=dialect, **options),  # SQLAlchemy looks into every plain function
             dialect,
             URL.create("sqlite", database=database),
             execution_options={"compiled_cache": self._compiled},

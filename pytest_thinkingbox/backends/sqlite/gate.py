@@ -68,37 +68,17 @@ class GatedConnection(sqlite3.Connection):
     def __init__(self, gate: Gate, path: Path) -> None:
         super().__init__(str(path), check_same_thread=False)
         self._gate = gate
+        self.entered = _Entered(self)
+        """Around every call into SQLite."""
         self._inside = threading.RLock()
         self._depth = 0
         self._ended = False
         self._turn: Turn | None = None
-        self._entered = _Entered(self)
         self._cursors: WeakSet[sqlite3.Cursor] = WeakSet()
 
     @property
     def ended(self) -> bool:
         return self._ended
-
-    def entered(self) -> _Entered:
-        """Around every call into SQLite."""
-        return self._entered
-
-    def begin_call(self) -> None:
-        if self._turn is None and not self._gate.closed:
-            self._turn = LANE.enter()
-        self._inside.acquire()
-        if self._gate.closed:
-            if self._depth == 0:
-                self._finish()
-            self._inside.release()
-            raise sqlite3.OperationalError(_ENDED)
-        self._depth += 1
-
-    def end_call(self) -> None:
-        self._depth -= 1  # above 0 in what an SQL function of the tool calls: SQLite still runs below
-        if self._gate.closed and self._depth == 0:
-            self._finish()
-        self._inside.release()
 
     def end(self, deadline: float) -> bool:
         """From another thread: stop what runs, roll back and close. Called after the gate was closed."""
@@ -133,7 +113,7 @@ class GatedConnection(sqlite3.Connection):
             super().close()
 
     def cursor(self, factory: Any = None) -> Any:
-        with self.entered():
+        with self.entered:
             cursor = super().cursor(factory or GatedCursor)
             self._cursors.add(cursor)
             return cursor
@@ -149,7 +129,7 @@ class GatedConnection(sqlite3.Connection):
 
     def commit(self) -> None:
         try:
-            with self.entered():
+            with self.entered:
                 super().commit()
         finally:
             self._leave_lane()
@@ -159,7 +139,7 @@ class GatedConnection(sqlite3.Connection):
             return  # rolled back already: what a pool does with a connection that comes home late
         try:
             if self.in_transaction:
-                with self.entered():
+                with self.entered:
                     super().rollback()
         finally:
             self._leave_lane()
@@ -181,53 +161,68 @@ class GatedConnection(sqlite3.Connection):
 
 
 class _Entered:
+    """Written for speed: an attempt of five tool calls makes some fifty calls into SQLite."""
+
     __slots__ = ("_connection",)
 
     def __init__(self, connection: GatedConnection) -> None:
         self._connection = connection
 
     def __enter__(self) -> None:
-        self._connection.begin_call()
+        one = self._connection
+        if one._turn is None and not one._gate.closed:
+            one._turn = LANE.enter()
+        one._inside.acquire()
+        if one._gate.closed:
+            if one._depth == 0:
+                one._finish()
+            one._inside.release()
+            raise sqlite3.OperationalError(_ENDED)
+        one._depth += 1
 
     def __exit__(self, *error: object) -> None:
-        self._connection.end_call()
+        one = self._connection
+        one._depth -= 1  # above 0 in what an SQL function of the tool calls: SQLite still runs below
+        if one._gate.closed and one._depth == 0:
+            one._finish()
+        one._inside.release()
 
 
 class GatedCursor(sqlite3.Cursor):
     connection: GatedConnection
 
     def execute(self, sql: str, parameters: Any = (), /) -> GatedCursor:
-        with self.connection.entered():
+        with self.connection.entered:
             super().execute(sql, parameters)
             return self
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> GatedCursor:
-        with self.connection.entered():
+        with self.connection.entered:
             super().executemany(sql, parameters)
             return self
 
     def executescript(self, script: str, /) -> GatedCursor:
-        with self.connection.entered():
+        with self.connection.entered:
             super().executescript(script)
             return self
 
     def fetchone(self) -> Any:
-        with self.connection.entered():
+        with self.connection.entered:
             return super().fetchone()
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        with self.connection.entered():
+        with self.connection.entered:
             return super().fetchmany(self.arraysize if size is None else size)
 
     def fetchall(self) -> list[Any]:
-        with self.connection.entered():
+        with self.connection.entered:
             return super().fetchall()
 
     def __next__(self) -> Any:
-        with self.connection.entered():
+        with self.connection.entered:
             return super().__next__()
 
     def close(self) -> None:
         if not self.connection.ended:
-            with self.connection.entered():
+            with self.connection.entered:
                 super().close()

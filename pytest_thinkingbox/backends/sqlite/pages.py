@@ -151,7 +151,7 @@ class PageMap:
         new: dict[int, bytes] = {}
         for number in after:
             new.update(table_cells(number, final.page(number), self.usable))
-        return [rowid for rowid in old.keys() | new.keys() if old.get(rowid) != new.get(rowid)]
+        return list({rowid for rowid, _ in old.items() ^ new.items()})
 
     def _leaves(self, tree: Tree, own: list[int], final: FinalPages) -> tuple[set[int], set[int]]:
         """Leaves that may hold changed rows: those that the table had before, and those that it has now."""
