@@ -2,8 +2,8 @@
 
 The pool that httpx brings looks at every connection before and after every request, and at every pair of idle ones:
 measured on one core, a request costs 1.8 ms of CPU with one connection, 2.7 ms with 32 and 45 ms with 128. Here idle
-connections lie on a stack, no cookies are kept, and a request costs 0.4 ms, however many there are. Proxies are left
-to httpx, whose exceptions are raised here too.
+connections lie on a stack, no cookies are kept, the answer is read in C, and a request costs 0.1 ms, however many there
+are. Proxies are left to httpx, whose exceptions are raised here too.
 """
 
 from __future__ import annotations
