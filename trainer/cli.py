@@ -13,11 +13,14 @@ from thinkingbox_trainer.plan import Plan, plan, read_shape
 from thinkingbox_trainer.recipe import REFERENCE, Recipe, deviations, read_recipe, settings
 
 EXTRA = "pip install 'pytest-thinkingbox[train]'"
+_TERMINATED = 128 + 15
+"""Exit status after SIGTERM, as shells have it."""
 _NEEDED = ("torch", "transformers", "trl", "peft", "datasets")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 done, 1 the plan does not fit, 2 the recipe or the machine is not what it takes."""
+    """Exit status: 0 done, 1 the plan does not fit, 2 the recipe or the machine is not what it takes, 143 ended by
+    SIGTERM."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = given.pop(0) if given[:1] == ["plan"] else "train"
     options = _parser(command).parse_args(given)
@@ -28,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.dry_run:
             _show(recipe)
             return 0
-        return _train(recipe, options.recipe)
+        return _train(recipe, options.recipe, fresh=options.fresh)
     except ThinkingboxError as error:
         print(f"thinkingbox-train: {error}", file=sys.stderr)
         return 2
@@ -41,7 +44,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         needs += f" Here is no {', '.join(missing)}; --dry-run and plan work all the same."
     made = argparse.ArgumentParser(
         prog="thinkingbox-train" if command == "train" else "thinkingbox-train plan",
-        usage="thinkingbox-train [plan] [--dry-run] RECIPE.toml" if command == "train" else None,
+        usage="thinkingbox-train [plan] [--dry-run] [--fresh] RECIPE.toml" if command == "train" else None,
         description="Train a policy by GRPO; the reward is the suite's test functions. `plan` computes what memory a "
         "device needs, and refuses what does not fit.",
         epilog=needs,
@@ -49,6 +52,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     made.add_argument("recipe", type=Path, metavar="RECIPE.toml")
     if command == "train":
         made.add_argument("--dry-run", action="store_true", help="print every setting and how it is started")
+        made.add_argument(
+            "--fresh",
+            action="store_true",
+            help="begin again, and rename what is in run.output; without it the run goes on from its newest checkpoint",
+        )
     return made
 
 
@@ -88,7 +96,7 @@ def _plan(recipe: Recipe, path: Path) -> int:
     return 0 if made.fits else 1
 
 
-def _train(recipe: Recipe, path: Path) -> int:
+def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
     missing = _missing()
     if missing:
         print(f"thinkingbox-train: no {', '.join(missing)} here: {EXTRA}", file=sys.stderr)
@@ -100,7 +108,16 @@ def _train(recipe: Recipe, path: Path) -> int:
             file=sys.stderr,
         )
         return 2
+    from thinkingbox_trainer.ranks import Terminated
     from thinkingbox_trainer.run import train
 
-    train(recipe, folder=path.parent)
+    try:
+        train(recipe, folder=path.parent, fresh=fresh)
+    except Terminated:
+        print(
+            "thinkingbox-train: ended by SIGTERM. The step that was under way is discarded; the same command goes on "
+            "from the newest checkpoint",
+            file=sys.stderr,
+        )
+        return _TERMINATED
     return 0

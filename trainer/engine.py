@@ -58,6 +58,7 @@ class _Asked:
     written: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     found: list[dict[int, float]] = field(default_factory=list)
+    version: int | None = None
 
     @property
     def over(self) -> bool:
@@ -66,7 +67,7 @@ class _Asked:
         return ended or len(self.written) >= self.most or self.future.done()
 
     def answer(self) -> Written:
-        return Written(self.written, self.logprobs, others=self.found)
+        return Written(self.written, self.logprobs, self.version, others=self.found)
 
 
 class TransformersEngine:
@@ -91,6 +92,8 @@ class TransformersEngine:
         self._end = end
         self._sampling = Sampling(temperature=temperature, top_p=top_p, top_k=top_k)
         self._batch = batch
+        self.policy_version = 0
+        """How many updates made the weights of `model`; whoever updates them says so."""
         self._waiting: list[_Asked] = []
         self._under_way: list[_Asked] = []
         self._working: asyncio.Task[None] | None = None
@@ -159,6 +162,8 @@ class TransformersEngine:
                 self._model.train(was_training)
 
     def _sample(self, batch: list[_Asked]) -> None:
+        for one in batch:
+            one.version = self.policy_version
         width = max(len(one.ids) for one in batch)
         shown = torch.tensor([[self._end] * (width - len(one.ids)) + one.ids for one in batch])
         attention = torch.tensor([[0] * (width - len(one.ids)) + [1] * len(one.ids) for one in batch])

@@ -115,6 +115,13 @@ class Hardware(_Part):
     gradient_checkpointing: bool
 
 
+class Checkpoints(_Part):
+    every: Count
+    """Steps from one to the next; the last step has one in any case."""
+    keep: Count
+    """The newest so many; older ones are removed."""
+
+
 class Recipe(_Part):
     run: Run
     suite: SuitePart
@@ -123,6 +130,7 @@ class Recipe(_Part):
     sampling: Sampling
     algorithm: Algorithm
     hardware: Hardware
+    checkpoints: Checkpoints
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.rewards.suite import Reward, Suite, reward_of
 from thinkingbox_trainer.groups import Cursor, Filled, Member, Rules, fill
+from thinkingbox_trainer.ledger import Ledger
 
 MOST_INVALID = 0.5
 """Over this share of invalid episodes in a step the training stops: it would learn from an outage."""
@@ -45,6 +46,10 @@ class Step:
     metrics: dict[str, float]
 
 
+class StalePolicy(ThinkingboxError):
+    """An episode was written by other weights than those that are trained on it."""
+
+
 class Traces:
     """Where the agent leaves the ids of an episode until it is graded."""
 
@@ -74,6 +79,7 @@ class Rollouts:
         seed: int,
         filler: int,
         report: Callable[[dict[str, float]], None] = lambda metrics: None,
+        ledger: Ledger | None = None,
     ) -> None:
         self._suite = suite
         self._player = player
@@ -84,6 +90,7 @@ class Rollouts:
         self._seed = seed
         self._filler = filler
         self._report = report
+        self._ledger = ledger
         self._skipped = 0
         # One thread for each episode under way: it waits for the end and asks for the verdict.
         self._threads = ThreadPoolExecutor(
@@ -95,8 +102,10 @@ class Rollouts:
 
         def play(task: str, member: int, attempt: int) -> Future[Member]:
             seed = derive_seed(self._seed, "train", number, task, member, attempt)
+            if self._ledger is not None:
+                self._ledger.begun(number, task, member, attempt)
             episode = self._player.play(task, member=member, seed=seed)
-            return self._threads.submit(lambda: self._graded(task, episode.result()))
+            return self._threads.submit(lambda: self._ended(number, task, member, attempt, episode.result()))
 
         filled = fill(self._cursor.step(), play, self._rules)
         metrics = _metrics(filled, self._rules)
@@ -119,8 +128,20 @@ class Rollouts:
         rows += [padding] * (filled.missing * self._rules.size)
         return Step(rows=rows, skip=skip, metrics=metrics)
 
-    def _graded(self, task: str, episode: Episode) -> Member:
+    def _ended(self, step: int, task: str, member: int, attempt: int, episode: Episode) -> Member:
+        graded = self._graded(step, task, episode)
+        if self._ledger is not None:
+            self._ledger.ended(step, task, member, attempt, episode=episode, reward=graded.reward)
+        return graded
+
+    def _graded(self, step: int, task: str, episode: Episode) -> Member:
         trace = self._traces.take(episode.request)
+        if trace is not None and trace.policy_versions - {step}:
+            raise StalePolicy(
+                f"step {step}: an episode of {task} was written by weights after "
+                f"{' and '.join(str(one) for one in sorted(trace.policy_versions))} updates: the engine must have those "
+                f"after {step} before the step begins"
+            )
         reward = reward_of(self._suite.grade(episode), reward=self._reward)
         if reward is None or trace is None:
             return Member(None)
@@ -128,6 +149,14 @@ class Rollouts:
         mask = trace.mask or [0]
         prompt = trace.prompt or [self._filler]
         return Member(reward, Row(prompt=prompt, completion=written, mask=mask, reward=reward, task=task))
+
+    def state(self) -> dict[str, int]:
+        """Where pool and rules stand between two steps."""
+        return {"passes": self._cursor.passes, "place": self._cursor.place, "skipped": self._skipped}
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        self._cursor.passes, self._cursor.place = state["passes"], state["place"]
+        self._skipped = state["skipped"]
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +16,106 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pytest_thinkingbox.agents.tokens import TokensAgent
 from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.rewards.suite import load_suite
+from thinkingbox_trainer.checkpoints import (
+    Checkpoints,
+    Identity,
+    State,
+    checkpoint_bytes,
+    replace_folder,
+    rewind,
+    set_aside,
+)
 from thinkingbox_trainer.engine import TransformersEngine
 from thinkingbox_trainer.groups import Cursor, Rules
+from thinkingbox_trainer.ledger import Ledger
+from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Rollouts, Traces
+from thinkingbox_trainer.saving import Saving, sizes, versions
 from thinkingbox_trainer.trl_adapter import make_trainer
 
 
-def train(recipe: Recipe, *, folder: Path) -> Any:
-    """Run the recipe; paths count from `folder`. The trained weights are written to `OUTPUT/model`, a line of JSON for
-    each step to `OUTPUT/steps.jsonl`. The trainer, for who wants to look at it."""
+def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
+    """Run the recipe, from its newest checkpoint where there is one; paths count from `folder`. The trained weights are
+    written to `OUTPUT/model`, a line of JSON for each step to `OUTPUT/steps.jsonl`. The trainer, for who wants to look
+    at it.
+
+    `fresh` sets aside what is in `OUTPUT`. Raises ConfigurationError when it belongs to another run, CheckpointFailed
+    when one cannot be written, Terminated after SIGTERM.
+    """
     output = folder / recipe.run.output
-    where = _model_path(recipe, folder)
-    tokenizer = AutoTokenizer.from_pretrained(where)
-    model = AutoModelForCausalLM.from_pretrained(where, dtype=getattr(torch, recipe.model.dtype))
-    output.mkdir(parents=True, exist_ok=True)
-    with _rollouts(recipe, folder, output, model, tokenizer) as rollouts:
+    with ending_on_sigterm(), ExitStack() as stack:
+        join()
+        stack.enter_context(Heartbeat())
+        lead(partial(_begin, output, stack, fresh=fresh) if is_leader() else None)
+        checkpoints = Checkpoints(output, keep=recipe.checkpoints.keep)
+        where = _model_path(recipe, folder)
+        tokenizer = AutoTokenizer.from_pretrained(where)
+        model = AutoModelForCausalLM.from_pretrained(where, dtype=getattr(torch, recipe.model.dtype))
+        progress = stack.enter_context(_progress(recipe, folder, checkpoints, model, tokenizer))
+        since = lead(None if progress is None else lambda: progress.since)
+        saving = Saving(
+            checkpoints, tokenizer=tokenizer, state=None if progress is None else progress.state
+        )
         trainer = make_trainer(
             recipe,
             model=model,
             tokenizer=tokenizer,
-            make_step=None if rollouts is None else rollouts.step,
+            make_step=None if progress is None else progress.rollouts.step,
             output=output,
+            saving=saving,
+            updated=(lambda version: None) if progress is None else progress.updated,
         )
-        trainer.train()
-        trainer.save_model(str(output / "model"))
+        lead(partial(_demand_space, checkpoints, trainer.model) if is_leader() else None)
+        try:
+            trainer.train(resume_from_checkpoint=None if since is None else str(since))
+        except Exception as error:
+            if checkpoints.half() is not None:
+                raise checkpoints.failed(error) from error
+            raise
+        trainer.save_model(str(output / ".model.writing"))
+        if progress is not None:
+            replace_folder(output / ".model.writing", output / "model")
+            print(f"{output}: step {recipe.run.steps} is done; {progress.ledger.totals()}")
     return trainer
+
+
+def _begin(output: Path, stack: ExitStack, *, fresh: bool) -> None:
+    if fresh and (aside := set_aside(output)) is not None:
+        print(f"{output}: what was there is now {aside}")
+    output.mkdir(parents=True, exist_ok=True)
+    try:
+        stack.callback(Running(output, alone=True).close)
+    except BlockingIOError:
+        raise ConfigurationError(f"{output}: another process is training into this folder") from None
+
+
+def _demand_space(checkpoints: Checkpoints, model: Any) -> None:
+    weights, trained, width = sizes(model)
+    checkpoints.demand_space(checkpoint_bytes(weights=weights, trained=trained, width=width))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Progress:
+    """What rank 0 has of a run. `since` is the checkpoint that it goes on from."""
+
+    rollouts: Rollouts
+    ledger: Ledger
+    identity: Identity
+    since: Path | None
+    updated: Callable[[int], None]
+
+    def state(self, step: int) -> State:
+        return State(
+            step=step,
+            rollouts=self.rollouts.state(),
+            identity=self.identity,
+            spent=asdict(self.ledger.totals()),
+            versions=versions(),
+        )
 
 
 def _model_path(recipe: Recipe, folder: Path) -> str:
@@ -51,13 +124,14 @@ def _model_path(recipe: Recipe, folder: Path) -> str:
 
 
 @contextmanager
-def _rollouts(
-    recipe: Recipe, folder: Path, output: Path, model: Any, tokenizer: Any
-) -> Iterator[Rollouts | None]:
+def _progress(
+    recipe: Recipe, folder: Path, checkpoints: Checkpoints, model: Any, tokenizer: Any
+) -> Iterator[_Progress | None]:
     """On rank 0 only: None in the other processes."""
-    if int(os.environ.get("RANK", "0")) != 0:
+    if not is_leader():
         yield None
         return
+    output = folder / recipe.run.output
     episodes = recipe.episodes
     traces = Traces()
     engine = TransformersEngine(
@@ -81,6 +155,15 @@ def _rollouts(
         suite = stack.enter_context(load_suite(*arguments, seconds=recipe.suite.check_seconds, cwd=folder))
         player = Player(arguments, agent, name=recipe.run.name, concurrency=episodes.concurrency, cwd=folder)
         stack.callback(player.close)
+        pool = _pool(recipe, player.tasks)
+        identity = Identity.of(recipe, tasks=player.hashes(), pool=pool, chat=agent.chat_of(()).hash)
+        since = checkpoints.resume(identity)
+        first = 0 if since is None else since.state.step
+        again = rewind(output, step=first)
+        if since is not None:
+            print(f"{since.path}: going on with step {first}; {again} later steps are done again", flush=True)
+        ledger = Ledger(output / "ledger.jsonl", step=first)
+        stack.callback(ledger.close)
         steps = stack.enter_context((output / "steps.jsonl").open("a", encoding="utf-8"))
 
         def report(metrics: dict[str, float]) -> None:
@@ -91,7 +174,7 @@ def _rollouts(
             suite=suite,
             player=player,
             traces=traces,
-            cursor=Cursor(_pool(recipe, player.tasks), seed=recipe.run.seed),
+            cursor=Cursor(pool, seed=recipe.run.seed),
             rules=Rules(
                 groups=episodes.groups,
                 size=episodes.group_size,
@@ -103,9 +186,22 @@ def _rollouts(
             seed=recipe.run.seed,
             filler=tokenizer.eos_token_id,
             report=report,
+            ledger=ledger,
         )
         stack.callback(rollouts.close)
-        yield rollouts
+        if since is not None:
+            rollouts.restore(since.state.rollouts)
+
+        def updated(version: int) -> None:
+            engine.policy_version = version
+
+        yield _Progress(
+            rollouts=rollouts,
+            ledger=ledger,
+            identity=identity,
+            since=None if since is None else since.path,
+            updated=updated,
+        )
 
 
 def _pool(recipe: Recipe, there: list[str]) -> list[str]:

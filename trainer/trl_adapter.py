@@ -20,34 +20,49 @@ from peft import LoraConfig
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
+from thinkingbox_trainer.ranks import ROLLOUT_SECONDS, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Row, Step
+from thinkingbox_trainer.saving import Saving
 
 MakeStep = Callable[[int], Step]
-_ROLLOUT_SECONDS = 6 * 3600
-"""How long other ranks wait for rank 0, which plays."""
 
 
 def make_trainer(
-    recipe: Recipe, *, model: Any, tokenizer: Any, make_step: MakeStep | None, output: Path
+    recipe: Recipe,
+    *,
+    model: Any,
+    tokenizer: Any,
+    make_step: MakeStep | None,
+    output: Path,
+    saving: Saving | None = None,
+    updated: Callable[[int], None] = lambda version: None,
 ) -> GRPOTrainer:
-    """`make_step` makes all rows of a step, by its number from 0; None on ranks other than 0."""
+    """`make_step` makes all rows of a step, by its number from 0; None on ranks other than 0.
+
+    Without `saving` there are no checkpoints. `updated` is told how many updates made the weights that the next step
+    samples from.
+    """
     skipping = _Skip()
     rollout = _Rollout(make_step, skipping)
     trained = {"peft_config": _lora(recipe)} if recipe.model.method == "lora" else {}
     # TRL trains nothing, in silence, when there are fewer rows than prompts in a step; which row it takes makes no
     # difference, for the rollout chooses the tasks.
     rows = [{"prompt": [{"role": "user", "content": "-"}]} for _ in range(recipe.episodes.groups)]
-    return GRPOTrainer(
+    others = [] if saving is None else [saving.callback()]
+    trainer = GRPOTrainer(
         model=model,
         processing_class=tokenizer,
-        args=_config(recipe, output),
+        args=_config(recipe, output if saving is None else saving.writing, saves=saving is not None),
         reward_funcs=[thinkingbox_reward],
         train_dataset=Dataset.from_list(rows),
         rollout_func=rollout,
-        callbacks=[skipping],
+        callbacks=[skipping, _Updates(updated), *others],
         **trained,
     )
+    if saving is not None:
+        saving.trainer = trainer
+    return trainer
 
 
 def thinkingbox_reward(*, reward: list[float | None], **_: Any) -> list[float | None]:
@@ -61,9 +76,8 @@ class _Rollout:
         self._skipping = skipping
 
     def __call__(self, prompts: list[Any], trainer: GRPOTrainer) -> dict[str, list[Any]]:
-        step, error = self._on_all(trainer)
-        if step is None:
-            raise RuntimeError(f"rank 0: {error}")
+        make_step, number = self._make_step, trainer.state.global_step
+        step = lead(None if make_step is None else lambda: make_step(number))
         self._skipping.skip = step.skip
         rank, here = trainer.accelerator.process_index, len(prompts)
         if len(step.rows) != here * trainer.accelerator.num_processes:
@@ -76,22 +90,6 @@ class _Rollout:
             "env_mask": [row.mask for row in mine],
             "reward": [row.reward for row in mine],
         }
-
-    def _on_all(self, trainer: GRPOTrainer) -> tuple[Step | None, str]:
-        box: list[Any] = [(None, "")]
-        failure: BaseException | None = None
-        if trainer.accelerator.is_main_process:
-            assert self._make_step is not None
-            try:
-                box[0] = (self._make_step(trainer.state.global_step), "")
-            except BaseException as error:  # noqa: BLE001  (the others would wait for ever)
-                box[0], failure = (None, f"{type(error).__name__}: {error}"), error
-        if trainer.accelerator.num_processes > 1:
-            torch.distributed.broadcast_object_list(box, src=0)
-        if failure is not None:
-            raise failure
-        made: tuple[Step | None, str] = box[0]
-        return made
 
 
 class _Skip(TrainerCallback):  # type: ignore[misc]
@@ -106,6 +104,17 @@ class _Skip(TrainerCallback):  # type: ignore[misc]
                 parameter.grad = None
 
 
+class _Updates(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, updated: Callable[[int], None]) -> None:
+        self._updated = updated
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self._updated(state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self._updated(state.global_step)
+
+
 def _lora(recipe: Recipe) -> LoraConfig:
     return LoraConfig(
         r=recipe.model.lora_rank,
@@ -116,7 +125,7 @@ def _lora(recipe: Recipe) -> LoraConfig:
     )
 
 
-def _config(recipe: Recipe, output: Path) -> GRPOConfig:
+def _config(recipe: Recipe, output: Path, *, saves: bool) -> GRPOConfig:
     algorithm, sampling, hardware = recipe.algorithm, recipe.sampling, recipe.hardware
     on_cpu = not torch.cuda.is_available()
     return GRPOConfig(
@@ -148,9 +157,10 @@ def _config(recipe: Recipe, output: Path) -> GRPOConfig:
         bf16=recipe.model.dtype == "bfloat16",
         use_cpu=on_cpu,
         shuffle_dataset=False,
-        ddp_timeout=_ROLLOUT_SECONDS,
+        ddp_timeout=ROLLOUT_SECONDS,
         logging_steps=1,
-        save_strategy="no",
+        save_strategy="steps" if saves else "no",
+        save_steps=recipe.checkpoints.every,
         report_to=[],
         disable_tqdm=True,
         dataloader_pin_memory=False,

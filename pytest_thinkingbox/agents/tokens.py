@@ -17,10 +17,14 @@ from pytest_thinkingbox.tokens.reading import BrokenCall, Reading
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """New ids, the end token among them if the model wrote it; log-probabilities of them where the engine gives any."""
+    """New ids, the end token among them if the model wrote it; log-probabilities of them where the engine gives any.
+
+    `policy_version` is the number of updates of the weights that wrote them, None from an engine whose weights stay.
+    """
 
     ids: Sequence[int]
     logprobs: Sequence[float] | None = None
+    policy_version: int | None = None
 
 
 class Engine(Protocol):
@@ -41,8 +45,11 @@ class Trace:
     mask: list[int] = field(default_factory=list)
     logprobs: list[float] | None = field(default_factory=list)
     chat: str = ""
+    policy_versions: set[int] = field(default_factory=set)
 
     def wrote(self, generation: Generation) -> None:
+        if generation.policy_version is not None:
+            self.policy_versions.add(generation.policy_version)
         self.completion += generation.ids
         self.mask += [1] * len(generation.ids)
         if generation.logprobs is None or self.logprobs is None:

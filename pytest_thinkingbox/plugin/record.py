@@ -122,6 +122,22 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
     )
 
 
+def task_hash(plan: Plan) -> str:
+    """Of all that decides an attempt and is known before there is a database: for its rows stand the words of what makes
+    them."""
+    database = plan.task.environment.database
+    hashes = hashes_of(plan, seed=_digest(_made_by(database.schema), _made_by(database.seed)))
+    return _digest(*(str(one) for one in (hashes.prompt, hashes.environment, hashes.seed, hashes.checker)))
+
+
+def _made_by(source: Any) -> str:
+    if source is None:
+        return ""
+    if isinstance(source, Path):
+        return _file(source)
+    return _source(source) if callable(source) else repr([repr(table) for table in source.sorted_tables])
+
+
 def _user(user: Player | None) -> str:
     """What the user depends on. One that is notes and nothing else is hashed as these."""
     match user:

@@ -16,6 +16,7 @@ from pytest_thinkingbox.episodes.run import World
 from pytest_thinkingbox.people.models import Settings, make_model
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin.collected import Collected, collect
+from pytest_thinkingbox.plugin.record import task_hash
 
 
 class Player:
@@ -54,6 +55,10 @@ class Player:
     def request(self, task_id: str, *, member: int, seed: int) -> EpisodeRequest:
         """What `play` plays."""
         return self._collected.request(task_id, campaign=self._name, member=member, seed=seed)
+
+    def hashes(self) -> dict[str, str]:
+        """Of each task, what is known of it before there is a database."""
+        return {task: task_hash(plan) for task, plan in self._collected.plans.items()}
 
     def play(self, task_id: str, *, member: int, seed: int) -> Future[Episode]:
         """One episode. The future raises what stops a campaign: ConfigurationError, Stopped."""

@@ -1,0 +1,141 @@
+"""The processes of a run: rank 0 plays and decides, the others wait for it, and none of them outlives another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from accelerate import PartialState
+
+from pytest_thinkingbox.errors import ThinkingboxError
+
+ROLLOUT_SECONDS = 6 * 3600
+"""How long other ranks wait for what rank 0 does, while it lives."""
+_Made = TypeVar("_Made")
+
+
+class LeaderFailed(ThinkingboxError):
+    """Rank 0 ended with this error."""
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM). No `except Exception` on the way holds it up."""
+
+
+def is_leader() -> bool:
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def join() -> None:
+    """Meet the other processes, where there are any."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(seconds=ROLLOUT_SECONDS))
+
+
+def lead(work: Callable[[], _Made] | None) -> _Made:
+    """What rank 0 makes with `work`, on every rank. Its error is raised there, and as LeaderFailed on the others."""
+    box: list[Any] = [None, ""]
+    failure: BaseException | None = None
+    if _rank() == 0:
+        assert work is not None
+        try:
+            box[0] = work()
+        except BaseException as error:  # noqa: BLE001  (the others would wait for ever)
+            box[1], failure = f"{type(error).__name__}: {error}", error
+    if _ranks() > 1:
+        dist.broadcast_object_list(box, src=0)
+    if failure is not None:
+        raise failure
+    if box[1]:
+        raise LeaderFailed(f"rank 0: {box[1]}")
+    made: _Made = box[0]
+    return made
+
+
+def _rank() -> int:
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def _ranks() -> int:
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+class Heartbeat:
+    """Every `every` seconds all ranks meet; one that does not come for `patience` seconds ends the others: first as by
+    SIGTERM, and `grace` seconds later at once, for a process that waits in a collective hears no signal.
+
+    The meetings have threads and a group of their own, so that they go on while rank 0 plays for hours and the others
+    wait, while a checkpoint is written, and in any collective of the training.
+    """
+
+    def __init__(self, *, every: float = 5.0, patience: float = 40.0, grace: float = 10.0) -> None:
+        self._every = every
+        self._patience = patience
+        self._grace = grace
+        self._ends = threading.Event()
+        self._broke_off = False
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Heartbeat:
+        if _ranks() > 1:
+            group = dist.new_group(backend="gloo", timeout=timedelta(seconds=self._patience))
+            self._thread = threading.Thread(
+                target=self._beat, args=(group,), name="thinkingbox-heartbeat", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._broke_off = kind is not None
+        self._ends.set()
+        if self._thread is not None and not self._broke_off:
+            self._thread.join()  # the others may have something to do yet, and take a silence for a death
+
+    def _beat(self, group: Any) -> None:
+        while True:
+            self._ends.wait(self._every)
+            leaving = torch.tensor([int(self._ends.is_set())])
+            try:
+                dist.all_reduce(leaving, group=group)
+            except Exception as error:  # noqa: BLE001  (whatever it is: a rank is not there)
+                if not self._broke_off:
+                    self._end(error)
+                return
+            if int(leaving) == _ranks():
+                return
+
+    def _end(self, error: Exception) -> None:
+        print(
+            f"thinkingbox-train: rank {_rank()} ends: another rank is gone, or did not answer for "
+            f"{self._patience:g} s ({str(error).splitlines()[0][:200]})",
+            file=sys.stderr,
+            flush=True,
+        )
+        os.kill(os.getpid(), signal.SIGTERM)
+        self._ends.wait(self._grace)
+        if not self._ends.is_set():
+            os._exit(1)
+
+
+class ending_on_sigterm:  # noqa: N801  (a context manager)
+    """Raises Terminated in the main thread on the first SIGTERM; later ones do not disturb the clean-up."""
+
+    def __enter__(self) -> None:
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, self._end)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
+
+    def _end(self, *_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
