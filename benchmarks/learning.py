@@ -342,6 +342,10 @@ accumulation = {rows // batch}
 memory_gb = 4.0
 sharding = "none"
 gradient_checkpointing = false
+
+[checkpoints]
+every = {settings.steps}
+keep = 1
 """
 
 

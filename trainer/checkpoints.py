@@ -1,8 +1,8 @@
-"""Checkpoints of a run on disk: whole or not there, kept and removed by the recipe, taken up again when nothing differs.
+"""Checkpoints of a run on disk: whole or not there, kept and removed by the recipe, taken up when nothing differs.
 
-    OUTPUT/run.json                  what the run depends on
-    OUTPUT/checkpoints/step-12/      what the training library saves, `state.json` of ours, `export/`: the weights in bfloat16
-    OUTPUT/checkpoints/.writing/     a checkpoint that is being written; never taken up
+OUTPUT/run.json                  what the run depends on
+OUTPUT/checkpoints/step-12/      what the training library saves, `state.json` of ours, `export/` in bfloat16
+OUTPUT/checkpoints/.writing/     a checkpoint that is being written; never taken up
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class Checkpoints:
         return Checkpoint(path=paths[-1], state=_read(path, State))
 
     def resume(self, identity: Identity) -> Checkpoint | None:
-        """The newest one, None at the very beginning. Raises ConfigurationError that names what differs from the run that
-        is there."""
+        """The newest one, None at the very beginning. Raises ConfigurationError that names what differs from the run
+        that is there."""
         self._clear()
         newest = self.newest()
         noted = self._output / "run.json"
@@ -156,16 +156,16 @@ class Checkpoints:
         shutil.rmtree(self.writing, ignore_errors=True)
 
     def demand_space(self, needed: int) -> None:
-        """`needed` are the bytes of one checkpoint. Raises ConfigurationError when the disk has no room for all that the
-        recipe keeps and the one that is written beside them."""
+        """`needed` are the bytes of one checkpoint. Raises ConfigurationError when the disk has no room for all that
+        the recipe keeps and the one that is written beside them."""
         self.folder.mkdir(parents=True, exist_ok=True)
         more = max(1, self._keep + 1 - len(self.whole()))
         free = shutil.disk_usage(self.folder).free
         if free < more * needed:
             raise ConfigurationError(
-                f"{self.folder}: {free / 1e9:.2f} GB are free, and {more} checkpoints of {needed / 1e9:.2f} GB are to come "
-                f"(checkpoints.keep = {self._keep}, and one while it is written): make room, keep fewer, or take another "
-                "run.output"
+                f"{self.folder}: {free / 1e9:.2f} GB are free, and {more} checkpoints of {needed / 1e9:.2f} GB are to "
+                f"come (checkpoints.keep = {self._keep}, and one while it is written): make room, keep fewer, or take "
+                "another run.output"
             )
 
     def half(self) -> Path | None:
@@ -180,7 +180,9 @@ class Checkpoints:
         half.rename(path)
         _sync_one(self.folder)
         for old in self.whole()[: -self._keep]:
-            gone = self.writing / f"old-{old.name}"  # a killed process must leave no half one under a good name
+            gone = (
+                self.writing / f"old-{old.name}"
+            )  # a killed process must leave no half one under a good name
             old.rename(gone)
             shutil.rmtree(gone)
         return path
@@ -194,8 +196,8 @@ class Checkpoints:
         name = "" if half is None else f" of step {half.name.removeprefix('checkpoint-')}"
         free = shutil.disk_usage(self.folder).free
         return CheckpointFailed(
-            f"the checkpoint{name} could not be written to {self.folder} ({free / 1e9:.2f} GB are free): {error}; {kept}: "
-            "make room and give the same command again"
+            f"the checkpoint{name} could not be written to {self.folder} ({free / 1e9:.2f} GB are free): {error}; "
+            f"{kept}: make room and give the same command again"
         )
 
 
@@ -221,7 +223,8 @@ def rewind(output: Path, *, step: int) -> int:
     path, discarded = output / "steps.jsonl", output / "discarded.jsonl"
     if not path.exists():
         return 0
-    kept, gone = [], []
+    kept: list[str] = []
+    gone: list[str] = []
     for line in path.read_text("utf-8", errors="replace").splitlines():
         try:
             counts = json.loads(line)["step"] < step

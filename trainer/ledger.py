@@ -1,8 +1,8 @@
 """What a run has spent: a line for each episode that was begun and for each that ended, never taken back.
 
-Episodes of a step that was begun and not kept - the process ended in it, or after it and before a checkpoint - stay in the
-ledger. A line says in which session it was written; a session begins with the step that it begins from, so that every
-step of an earlier session from there on was played for nothing.
+Episodes of a step that was begun and not kept - the process ended in it, or after it and before a checkpoint - stay in
+the ledger. A line says in which session it was written; a session begins with the step that it begins from: every step
+of an earlier session from there on was played for nothing.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Spent:
 
 @dataclass(slots=True, kw_only=True)
 class Totals:
-    """`kept` are the episodes of steps that the policy was trained on, `discarded` those of half steps and of steps that
-    were done again."""
+    """`kept` are the episodes of steps that the policy was trained on, `discarded` those of half steps and of steps
+    that were done again."""
 
     kept: Spent = field(default_factory=Spent)
     discarded: Spent = field(default_factory=Spent)
@@ -67,7 +67,9 @@ class Ledger:
     def begun(self, step: int, task: str, member: int, attempt: int) -> None:
         self._write({"event": "begun", "step": step, "task": task, "member": member, "try": attempt})
 
-    def ended(self, step: int, task: str, member: int, attempt: int, *, episode: Episode, reward: float | None) -> None:
+    def ended(
+        self, step: int, task: str, member: int, attempt: int, *, episode: Episode, reward: float | None
+    ) -> None:
         usage = {role: asdict(one) for role, one in episode.conversation.usage.items()}
         named = {"step": step, "task": task, "member": member, "try": attempt}
         self._write({"event": "ended", **named, "reward": reward, "cause": episode.cause, "usage": usage})

@@ -18,6 +18,8 @@ from pytest_thinkingbox.errors import ThinkingboxError
 
 ROLLOUT_SECONDS = 6 * 3600
 """How long other ranks wait for what rank 0 does, while it lives."""
+_HERE, _DONE, _FAILED = 0, 1, 1 << 20
+"""What a rank says at a meeting; the sum tells whether all are done, or any has failed."""
 _Made = TypeVar("_Made")
 
 
@@ -68,8 +70,9 @@ def _ranks() -> int:
 
 
 class Heartbeat:
-    """Every `every` seconds all ranks meet; one that does not come for `patience` seconds ends the others: first as by
-    SIGTERM, and `grace` seconds later at once, for a process that waits in a collective hears no signal.
+    """Every `every` seconds all ranks meet. When one says that it failed, or does not come for `patience` seconds, the
+    others end: first as by SIGTERM, and `grace` seconds later at once, for a process that waits in a collective hears
+    no signal.
 
     The meetings have threads and a group of their own, so that they go on while rank 0 plays for hours and the others
     wait, while a checkpoint is written, and in any collective of the training.
@@ -80,7 +83,7 @@ class Heartbeat:
         self._patience = patience
         self._grace = grace
         self._ends = threading.Event()
-        self._broke_off = False
+        self._says = _HERE
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Heartbeat:
@@ -93,38 +96,40 @@ class Heartbeat:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._broke_off = kind is not None
+        self._says = _DONE if kind is None else _FAILED
         self._ends.set()
-        if self._thread is not None and not self._broke_off:
-            self._thread.join()  # the others may have something to do yet, and take a silence for a death
+        if self._thread is not None:
+            # The others may have something to do yet, and would take a silence for a death.
+            self._thread.join(None if kind is None else self._every + self._patience)
 
     def _beat(self, group: Any) -> None:
         while True:
             self._ends.wait(self._every)
-            leaving = torch.tensor([int(self._ends.is_set())])
+            said = torch.tensor([self._says])
             try:
-                dist.all_reduce(leaving, group=group)
+                dist.all_reduce(said, group=group)
             except Exception as error:  # noqa: BLE001  (whatever it is: a rank is not there)
-                if not self._broke_off:
-                    self._end(error)
+                why = str(error).splitlines()[0][:200]
+                self._end(f"another rank is gone, or did not answer for {self._patience:g} s ({why})")
                 return
-            if int(leaving) == _ranks():
+            if int(said) >= _FAILED:
+                self._ends.wait(self._grace)  # the error may be known here too, and the clean-up under way
+                self._end("another rank failed")
+                return
+            if int(said) == _DONE * _ranks():
                 return
 
-    def _end(self, error: Exception) -> None:
-        print(
-            f"thinkingbox-train: rank {_rank()} ends: another rank is gone, or did not answer for "
-            f"{self._patience:g} s ({str(error).splitlines()[0][:200]})",
-            file=sys.stderr,
-            flush=True,
-        )
+    def _end(self, why: str) -> None:
+        if self._ends.is_set():
+            return
+        print(f"thinkingbox-train: rank {_rank()} ends: {why}", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGTERM)
         self._ends.wait(self._grace)
         if not self._ends.is_set():
             os._exit(1)
 
 
-class ending_on_sigterm:  # noqa: N801  (a context manager)
+class ending_on_sigterm:
     """Raises Terminated in the main thread on the first SIGTERM; later ones do not disturb the clean-up."""
 
     def __enter__(self) -> None:

@@ -139,8 +139,8 @@ class Rollouts:
         if trace is not None and trace.policy_versions - {step}:
             raise StalePolicy(
                 f"step {step}: an episode of {task} was written by weights after "
-                f"{' and '.join(str(one) for one in sorted(trace.policy_versions))} updates: the engine must have those "
-                f"after {step} before the step begins"
+                f"{' and '.join(str(one) for one in sorted(trace.policy_versions))} updates: the engine must have "
+                f"those after {step} before the step begins"
             )
         reward = reward_of(self._suite.grade(episode), reward=self._reward)
         if reward is None or trace is None:

@@ -57,9 +57,7 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
         model = AutoModelForCausalLM.from_pretrained(where, dtype=getattr(torch, recipe.model.dtype))
         progress = stack.enter_context(_progress(recipe, folder, checkpoints, model, tokenizer))
         since = lead(None if progress is None else lambda: progress.since)
-        saving = Saving(
-            checkpoints, tokenizer=tokenizer, state=None if progress is None else progress.state
-        )
+        saving = Saving(checkpoints, tokenizer=tokenizer, state=None if progress is None else progress.state)
         trainer = make_trainer(
             recipe,
             model=model,

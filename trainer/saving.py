@@ -20,7 +20,9 @@ _SHARD = "5GB"
 class Saving:
     """On rank 0 `state` tells what ours is after so many steps; None on the others."""
 
-    def __init__(self, checkpoints: Checkpoints, *, tokenizer: Any, state: Callable[[int], State] | None) -> None:
+    def __init__(
+        self, checkpoints: Checkpoints, *, tokenizer: Any, state: Callable[[int], State] | None
+    ) -> None:
         self._checkpoints = checkpoints
         self._tokenizer = tokenizer
         self._state = state
@@ -63,7 +65,9 @@ def export(model: Any, state: dict[str, torch.Tensor], tokenizer: Any, folder: P
     """The weights in bfloat16, as a model that can be loaded; of LoRA the adapter."""
     halves: dict[int, torch.Tensor] = {}  # tied weights stay one
     converted = {
-        name: halves.setdefault(one.data_ptr(), one.to(torch.bfloat16).cpu()) if one.is_floating_point() else one
+        name: halves.setdefault(one.data_ptr(), one.to(torch.bfloat16).cpu())
+        if one.is_floating_point()
+        else one
         for name, one in state.items()
     }
     model.save_pretrained(folder, state_dict=converted, max_shard_size=_SHARD)

@@ -123,8 +123,8 @@ def hashes_of(plan: Plan, *, seed: str | None) -> Hashes:
 
 
 def task_hash(plan: Plan) -> str:
-    """Of all that decides an attempt and is known before there is a database: for its rows stand the words of what makes
-    them."""
+    """Of all that decides an attempt and is known before there is a database: for its rows stands the text of what
+    makes them."""
     database = plan.task.environment.database
     hashes = hashes_of(plan, seed=_digest(_made_by(database.schema), _made_by(database.seed)))
     return _digest(*(str(one) for one in (hashes.prompt, hashes.environment, hashes.seed, hashes.checker)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from pytest_thinkingbox.rewards.player import Player
 from tests.rewards.suites import forgotten, write_suite
 from tests.tokens.tokenizer import END, ByteTokenizer
 from thinkingbox_trainer.groups import Cursor, Rules
-from thinkingbox_trainer.rollout import Rollouts, Step, Traces, TrainingStopped
+from thinkingbox_trainer.ledger import Ledger
+from thinkingbox_trainer.rollout import Rollouts, StalePolicy, Step, Traces, TrainingStopped
 
 CLOSE = '<tool_call>{"name": "set_status", "arguments": {"order_id": 1, "status": "%s"}}</tool_call>'
 TASKS = [f"test_shop.py::{name}" for name in ("test_close", "test_rows", "test_async", "test_subtests")]
@@ -24,9 +26,20 @@ TASKS = [f"test_shop.py::{name}" for name in ("test_close", "test_rows", "test_a
 
 class Policy:
     """Closes the order in every second episode and loses it in the others, or does nothing there when it is `idle`;
-    every `down`th request fails."""
+    every `down`th request fails. `versions` are those of the weights, in turn; `kills` is a process that is ended at
+    the fifth request."""
 
-    def __init__(self, *, down: int = 0, always: str | None = None, idle: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        down: int = 0,
+        always: str | None = None,
+        idle: bool = False,
+        versions: tuple[int | None, ...] = (None,),
+        kills: int | None = None,
+    ) -> None:
+        self._versions = versions
+        self._kills = kills
         self._down = down
         self._idle = idle
         self._always = always
@@ -36,11 +49,14 @@ class Policy:
         self._requests += 1
         if self._down and self._requests % self._down == 0:
             raise ProviderDown("the engine is down")
+        version = self._versions[self._requests % len(self._versions)]
+        if self._kills is not None and self._requests == 5:
+            os.kill(self._kills, signal.SIGKILL)
         answered = ids.count(257) > 3  # by a tool
         if answered or (self._idle and seed % 2 == 0):
-            return Generation(ByteTokenizer().encode(f"Done.{END}"))
+            return Generation(ByteTokenizer().encode(f"Done.{END}"), policy_version=version)
         status = self._always or ("closed" if seed % 2 else "lost")
-        return Generation(ByteTokenizer().encode(CLOSE % status + END))
+        return Generation(ByteTokenizer().encode(CLOSE % status + END), policy_version=version)
 
     async def aclose(self):
         """Nothing is held."""
@@ -86,7 +102,7 @@ def rollouts(suite, played):
     engine, player, traces = played
     opened = []
 
-    def make(policy: Policy, *, reward="binary", **rules) -> Rollouts:
+    def make(policy: Policy, *, reward="binary", ledger: Ledger | None = None, **rules) -> Rollouts:
         engine.policy = policy
         given = {"groups": 2, "size": 4, "most_episodes": 60, "refill": "member", "replace_uniform": True}
         made = Rollouts(
@@ -98,6 +114,7 @@ def rollouts(suite, played):
             reward=reward,
             seed=1,
             filler=256,
+            ledger=ledger,
         )
         opened.append(made)
         return made
@@ -166,6 +183,50 @@ def test_credit_is_a_reward_only_where_it_is_asked_for(rollouts, monkeypatch):
     monkeypatch.setattr("tests.trainer.test_rollout.TASKS", ["test_shop.py::test_credit"])
     assert set(rewards(rollouts(Policy(idle=True), groups=1).step(0))) == {0.0, 1.0}
     assert set(rewards(rollouts(Policy(idle=True), groups=1, reward="credit").step(0))) == {0.25, 1.0}
+
+
+def test_a_grading_process_that_is_killed_is_begun_again_and_no_reward_is_made_up(rollouts, suite, tmp_path):
+    """Every episode deserves 1. The one whose verdict was lost is invalid, and played again."""
+    killed = suite.process_id()
+    ledger = Ledger(tmp_path / "ledger.jsonl", step=0)
+    one = rollouts(Policy(always="closed", kills=killed), replace_uniform=False, ledger=ledger)
+    step = one.step(0)
+    ledger.close()
+    assert rewards(step) == [1.0] * 8
+    assert suite.process_id() != killed
+    assert step.metrics["episodes"] == 9
+    spent = ledger.totals().kept
+    assert (spent.begun, spent.ended, spent.invalid, spent.unknown) == (9, 9, 1, 0)
+
+
+def test_the_ledger_counts_what_the_model_was_shown_and_wrote(rollouts, tmp_path):
+    ledger = Ledger(tmp_path / "ledger.jsonl", step=0)
+    step = rollouts(Policy(), replace_uniform=False, ledger=ledger).step(0)
+    ledger.close()
+    spent = ledger.totals().kept
+    assert (spent.begun, spent.ended) == (8, 8)
+    assert spent.output_tokens == step.metrics["tokens_written"]
+    assert spent.input_tokens > spent.output_tokens
+
+
+@pytest.mark.parametrize(
+    ("step", "versions"), [(3, (4,)), (5, (4,)), (7, (6, 7))], ids=["new", "old", "mixed"]
+)
+def test_an_episode_of_other_weights_is_an_error(rollouts, step, versions):
+    with pytest.raises(StalePolicy, match=f"must have those after {step} before the step begins"):
+        rollouts(Policy(versions=versions)).step(step)
+
+
+def test_episodes_of_the_weights_of_the_step_are_taken(rollouts):
+    assert not rollouts(Policy(versions=(3,))).step(3).skip
+
+
+def test_rollouts_go_on_where_others_stood(rollouts):
+    straight = rollouts(Policy())
+    straight.step(0)
+    other = rollouts(Policy())
+    other.restore(straight.state())
+    assert other.step(1) == straight.step(1)
 
 
 @pytest.mark.slow

@@ -1,0 +1,78 @@
+"""Two real processes, and a rank 0 that freezes, dies or fails."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (dependency group `train`)")
+
+ROOT = Path(__file__).parents[2]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture
+def pair():
+    """Starts two ranks of `pair.py`."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def start(what: str) -> list[subprocess.Popen[str]]:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        for rank in (0, 1):
+            environ = {
+                **os.environ,
+                "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}",
+                "OMP_NUM_THREADS": "1",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+                "WORLD_SIZE": "2",
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+            }
+            begun.append(
+                subprocess.Popen(
+                    [sys.executable, str(Path(__file__).with_name("pair.py")), what],
+                    env=environ,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        return begun
+
+    yield start
+    for one in begun:
+        one.kill()
+        one.communicate()
+
+
+def test_a_rank_that_waits_for_long_goes_on_when_rank_0_is_done(pair):
+    said = [one.communicate(timeout=120) for one in pair("later")]
+    assert [out.splitlines()[-1] for out, _ in said] == ["done", "done"], said
+
+
+def test_an_error_of_rank_0_ends_all(pair):
+    leader, other = pair("raise")
+    assert "OSError: no space left" in leader.communicate(timeout=120)[1]
+    assert "LeaderFailed: rank 0: OSError: no space left" in other.communicate(timeout=30)[1]
+    assert (leader.returncode, other.returncode) == (1, 1)
+
+
+@pytest.mark.parametrize("what", ["freeze", "die"])
+def test_a_dead_rank_0_ends_the_others(pair, what):
+    """A frozen one closes no connection: only the heartbeat misses it."""
+    leader, other = pair(what)
+    started = time.monotonic()
+    _, said = other.communicate(timeout=120)
+    assert time.monotonic() - started < 60
+    assert other.returncode != 0
+    if what == "freeze":
+        assert leader.poll() is None
+        assert "rank 1 ends: another rank is gone, or did not answer for 4 s" in said
