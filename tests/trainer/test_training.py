@@ -269,6 +269,7 @@ def test_a_policy_learns_what_its_checkers_reward(world, tmp_path):
         ("accumulation = 2", "accumulation = 4"),
         ("answer = 12", "answer = 6"),
         ("learning_rate = 1e-3", "learning_rate = 3e-3"),
+        ("every = 1", "every = 16"),
     )
     with forgotten(folder):
         train(read_recipe(recipe), folder=folder)
