@@ -75,3 +75,21 @@ def test_a_probe_is_no_baseline_whatever_is_allowed(
     said = capsys.readouterr().err
     assert "purpose: the baseline is a probe, which never serves as one" in said
     assert "--allow" not in said
+
+
+def test_campaigns_whose_token_ids_were_read_otherwise_are_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for name, chat in (("one", "0123456789abcdef"), ("two", "fedcba9876543210"), ("three", None)):
+        hashes = {TASK: Hashes(prompt="p", environment="e", checker="c")}
+        about = info(campaign=name, tasks={TASK: 1}, task_hashes=hashes, options={"chat": chat})
+        folder = CampaignFolder.create(tmp_path / name, about)
+        folder.append(record(requested=1, chat=chat))
+        paths.append(str(folder.path))
+    assert main(["compare", *paths[:2]]) == 2
+    assert "chat: chat 0123456789abcdef / fedcba9876543210" in capsys.readouterr().err
+    assert main(["compare", paths[0], paths[2]]) == 2
+    assert "chat: chat 0123456789abcdef / None" in capsys.readouterr().err
+    assert main(["compare", *paths[:2], "--allow=chat"]) == 0
+    assert "allowed   chat: chat 0123456789abcdef / fedcba9876543210" in capsys.readouterr().out

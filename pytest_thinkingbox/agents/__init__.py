@@ -11,7 +11,7 @@ from pytest_thinkingbox.errors import ConfigurationError
 if TYPE_CHECKING:
     from pytest_thinkingbox.agents.base import Agent
 
-KINDS = "openai, anthropic, solution, none, mutant[:RATE], python:MODULE:FUNCTION, command:PROGRAM ARGS..."
+KINDS = "openai, anthropic, tokens, solution, none, mutant[:RATE], python:MODULE:FUNCTION, command:PROGRAM ARGS..."
 
 
 def make_agent(
@@ -22,13 +22,14 @@ def make_agent(
     api: str = "chat",
     parameters: Mapping[str, Any] | None = None,
     concurrency: int = 8,
+    tokenizer: str | None = None,
 ) -> Agent:
     """The agent that `--tb-agent` names; its module is imported only now.
 
     All else is for agents that talk to a model endpoint, with the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`:
     `api` is how it is asked, `parameters` are further fields of every request, `concurrency` is how many requests
-    it gets at once. Raises ConfigurationError when the kind is unknown or its
-    argument is wrong.
+    it gets at once, `tokenizer` where that of `tokens` comes from. Raises
+    ConfigurationError when the kind is unknown or its argument is wrong.
     """
     kind, _, argument = spec.strip().partition(":")
     match kind:
@@ -52,6 +53,18 @@ def make_agent(
                 _named(model, kind),
                 base_url=base_url,
                 api_key=os.environ.get("ANTHROPIC_API_KEY"),
+                parameters=parameters,
+                concurrency=concurrency,
+            )
+        case "tokens" if not argument:
+            from pytest_thinkingbox.agents.served import ServedAgent
+            from pytest_thinkingbox.tokens.loading import load_tokenizer
+
+            return ServedAgent(
+                _named(model, kind),
+                tokenizer=load_tokenizer(tokenizer or _named(model, kind)),
+                base_url=base_url,
+                api_key=os.environ.get("OPENAI_API_KEY"),
                 parameters=parameters,
                 concurrency=concurrency,
             )

@@ -65,8 +65,10 @@ class ChatModel:
         seed: int | None = None,
         clock: AgentClock | None = None,
         late: Callable[[], Awaitable[None]] | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """The model's next answer. `tools` is encoded by this endpoint's API; `tool_names` are their names.
+        """The model's next answer. `tools` is encoded by this endpoint's API; `tool_names` are their names; `extra` are
+        fields of this request alone.
 
         Only the seconds of the request that succeeded are taken from `clock`: before its answer is there, nobody
         can tell the model's time from an outage. `late` is called while an answer is awaited for longer than was left,
@@ -80,7 +82,7 @@ class ChatModel:
         watch = None if clock is None or late is None else Watch(clock.left, late)
         with clock.paused() if clock is not None else nullcontext():
             while True:
-                fields = self._fields(seed)
+                fields = {**self._fields(seed), **(extra or {})}
                 reasoning = _REASONING not in self.refused
                 body = self._api.body(fields, tools, transcript, reasoning=reasoning)
                 try:

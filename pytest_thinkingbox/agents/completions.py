@@ -47,18 +47,19 @@ class ChatCompletions(Api):
     """The API `chat`."""
 
     name = "chat"
+    method = "POST"
     default_url = "https://api.openai.com/v1"
     url_variable = "OPENAI_BASE_URL"
     key_variable = "OPENAI_API_KEY"
     knows_seed = True
     own_fields = frozenset({"model", "messages", "tools", "stream", "n"})
     defaults: Mapping[str, Any] = MappingProxyType({})
-    droppable = ("seed", "parallel_tool_calls")
+    droppable: tuple[str, ...] = ("seed", "parallel_tool_calls")
     lengths: Mapping[str, str] = MappingProxyType(
         {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
     )
     length_field = "max_completion_tokens"
-    reasoning_fields = REASONING_FIELDS
+    reasoning_fields: tuple[str, ...] = REASONING_FIELDS
 
     def path(self, base: str) -> str:
         return base if base.endswith("/chat/completions") else f"{base}/chat/completions"

@@ -178,18 +178,21 @@ class Endpoint:
         client = self._client
         if client is None:
             client = self._client = self._new_client()
-        return await client.post(body)
+        return await client.send(body)
 
     def _new_client(self) -> Connections | _Proxied:
         headers = {"content-type": "application/json", "user-agent": "pytest-thinkingbox"}
         headers |= self.api.headers(self._key, self._address.host)
         if _needs_proxy(self._address):
-            return _Proxied(self._address, headers=headers, concurrency=self.concurrency)
+            return _Proxied(
+                self._address, method=self.api.method, headers=headers, concurrency=self.concurrency
+            )
         secure = self._address.scheme == "https"
         return Connections(
             self._address,
+            method=self.api.method,
             headers=httpx.Request(
-                "POST",
+                self.api.method,
                 self._address,
                 headers={"accept": "*/*", "accept-encoding": "gzip, deflate", **headers},
             ).headers.raw,
@@ -206,8 +209,9 @@ class Endpoint:
 class _Proxied:
     """The same through the proxy that the environment names."""
 
-    def __init__(self, url: httpx.URL, *, headers: Mapping[str, str], concurrency: int) -> None:
+    def __init__(self, url: httpx.URL, *, method: str, headers: Mapping[str, str], concurrency: int) -> None:
         self._url = url
+        self._method = method
         self._client = httpx.AsyncClient(
             headers=headers,
             # How long a request may take in all is limited in `ask`.
@@ -215,8 +219,8 @@ class _Proxied:
             limits=httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency),
         )
 
-    async def post(self, body: bytes) -> Reply:
-        response = await self._client.post(self._url, content=body)
+    async def send(self, body: bytes) -> Reply:
+        response = await self._client.request(self._method, self._url, content=body)
         return Reply(response.status_code, response.headers, response.content)
 
     async def aclose(self) -> None:

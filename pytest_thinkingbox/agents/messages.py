@@ -47,6 +47,7 @@ class Messages(Api):
     """The API `messages`."""
 
     name = "messages"
+    method = "POST"
     default_url = "https://api.anthropic.com"
     url_variable = "ANTHROPIC_BASE_URL"
     key_variable = "ANTHROPIC_API_KEY"

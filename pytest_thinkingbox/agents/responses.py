@@ -42,6 +42,7 @@ class Responses(Api):
     """The API `responses`."""
 
     name = "responses"
+    method = "POST"
     default_url = "https://api.openai.com/v1"
     url_variable = "OPENAI_BASE_URL"
     key_variable = "OPENAI_API_KEY"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pytest_thinkingbox.agents.base import AgentTask, Stop, ToolSpec
 from pytest_thinkingbox.episodes.clock import TimeIsUp
-from pytest_thinkingbox.episodes.model import EpisodeRequest
+from pytest_thinkingbox.episodes.model import EpisodeRequest, StopReason
 from pytest_thinkingbox.tokens.chat import Chat, Tokenizer
 from pytest_thinkingbox.tokens.reading import BrokenCall, Reading
 
@@ -27,11 +27,13 @@ class Generation:
     policy_version: int | None = None
 
 
-class Engine(Protocol):
+class Continues(Protocol):
     """Continues ids. Raises ProviderDown when it cannot."""
 
     async def generate(self, ids: Sequence[int], *, seed: int, most: int) -> Generation: ...
 
+
+class Engine(Continues, Protocol):
     async def aclose(self) -> None: ...
 
 
@@ -68,6 +70,22 @@ class Trace:
         return len(self.prompt) + len(self.completion)
 
 
+class Chats:
+    """The interpretation for each set of tools; what proves its template is done once."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._known: list[tuple[tuple[ToolSpec, ...], Chat]] = []
+
+    def of(self, tools: tuple[ToolSpec, ...]) -> Chat:
+        for known, chat in self._known:
+            if known == tools:
+                return chat
+        chat = Chat(self._tokenizer, tools=[_function(one) for one in tools])
+        self._known.append((tools, chat))
+        return chat
+
+
 class TokensAgent:
     """`longest` is how many ids a conversation may have in all, `answer` how many one generation may.
 
@@ -88,15 +106,15 @@ class TokensAgent:
     ) -> None:
         self.model = model
         self.engine = engine
-        self._tokenizer = tokenizer
         self._longest = longest
         self._answer = answer
         self._keep = keep
-        self._chats: list[tuple[tuple[ToolSpec, ...], Chat]] = []
+        self._chats = Chats(tokenizer)
 
     @asynccontextmanager
     async def open(self, task: AgentTask, request: EpisodeRequest) -> AsyncIterator[TokensSession]:
         chat = self.chat_of(tuple(task.tools))
+        task.conversation.chat = chat.hash
         trace = Trace(chat=chat.hash)
         try:
             yield TokensSession(
@@ -107,13 +125,8 @@ class TokensAgent:
                 self._keep(request, trace)
 
     def chat_of(self, tools: tuple[ToolSpec, ...]) -> Chat:
-        """The interpretation for these tools; what proves its template is done once."""
-        for known, chat in self._chats:
-            if known == tools:
-                return chat
-        chat = Chat(self._tokenizer, tools=[_function(one) for one in tools])
-        self._chats.append((tools, chat))
-        return chat
+        """The interpretation for these tools."""
+        return self._chats.of(tools)
 
     async def aclose(self) -> None:
         await self.engine.aclose()
@@ -123,7 +136,7 @@ class TokensSession:
     """One conversation."""
 
     def __init__(
-        self, engine: Engine, chat: Chat, task: AgentTask, *, trace: Trace, longest: int, answer: int
+        self, engine: Continues, chat: Chat, task: AgentTask, *, trace: Trace, longest: int, answer: int
     ) -> None:
         self._engine = engine
         self._chat = chat
@@ -174,8 +187,9 @@ class TokensSession:
         if spare <= 0:
             raise Stop("token_limit", f"{before} tokens were generated, the limit is {task.limits.tokens}")
         shown = [*trace.prompt, *trace.completion]
+        most = min(room, spare, self._answer)
         generation = await self._engine.generate(
-            shown, seed=(task.seed + self._turns) & 0x7FFFFFFF, most=min(room, spare, self._answer)
+            shown, seed=(task.seed + self._turns) & 0x7FFFFFFF, most=most
         )
         self._turns += 1
         trace.wrote(generation)
@@ -189,8 +203,12 @@ class TokensSession:
         task.conversation.messages.append(self._message(reading))
         if not reading.finished:
             task.conversation.response = reading.content
-            detail = f"cut off after {len(generation.ids)} tokens"
-            raise Stop("context_overflow" if len(generation.ids) >= room else "output_limit", detail)
+            # Fewer than were asked for: the engine itself has come to the end of the model's context.
+            full = most == room or len(generation.ids) < most
+            reason: StopReason = (
+                "context_overflow" if full else "token_limit" if most == spare else "output_limit"
+            )
+            raise Stop(reason, f"cut off after {len(generation.ids)} tokens")
         if task.clock.left <= 0:
             raise TimeIsUp
         return reading

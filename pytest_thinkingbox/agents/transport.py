@@ -151,26 +151,27 @@ class _Connection(asyncio.Protocol):
 class Connections:
     """Connections to one address; the one used last is used next. How many there are, the caller decides.
 
-    `headers` go with every request, `ssl_context` is None for http.
+    Requests have the method `method`; `headers` go with every request, `ssl_context` is None for http.
     """
 
     def __init__(
         self,
         url: httpx.URL,
         *,
+        method: str,
         headers: Iterable[tuple[bytes, bytes]],
         ssl_context: ssl.SSLContext | None,
         connect_seconds: float,
     ) -> None:
         self._url = url
-        lines = [b"POST %b HTTP/1.1" % url.raw_path]
+        lines = [b"%b %b HTTP/1.1" % (method.encode(), url.raw_path)]
         lines += [b"%b: %b" % (name, value) for name, value in headers if name.lower() != b"content-length"]
         self._head = b"\r\n".join([*lines, b"content-length: "])
         self._ssl_context = ssl_context
         self._connect_seconds = connect_seconds
         self._idle: list[_Connection] = []
 
-    async def post(self, body: bytes) -> Reply:
+    async def send(self, body: bytes) -> Reply:
         """Raises httpx.RequestError."""
         connection = self._pop() or await self._connect()
         reusable = False

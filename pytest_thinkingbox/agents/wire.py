@@ -103,6 +103,7 @@ class Api(Protocol):
     """
 
     name: str
+    method: str
     default_url: str
     url_variable: str
     key_variable: str

@@ -126,7 +126,8 @@ class ToolCall:
 
 @dataclass(slots=True, kw_only=True)
 class Conversation:
-    """What was said. `messages` are chat-completions messages; reasoning is kept beside content, never in it."""
+    """What was said. `messages` are chat-completions messages; reasoning is kept beside content, never in it. `chat` is
+    the hash of the interpretation, where the model was asked by token ids."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     tool_calls: list[ToolCall] = field(default_factory=list)
@@ -134,6 +135,7 @@ class Conversation:
     response: str = ""
     stop_reason: StopReason = "done"
     stop_detail: str = ""
+    chat: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -228,6 +228,7 @@ def _copy(conversation: Conversation) -> Conversation:
         response=conversation.response,
         stop_reason=conversation.stop_reason,
         stop_detail=conversation.stop_detail,
+        chat=conversation.chat,
     )
 
 

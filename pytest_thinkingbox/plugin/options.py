@@ -17,6 +17,7 @@ from pytest_thinkingbox.plugin.continuing import adopt, check_same
 from pytest_thinkingbox.plugin.dataset import add_options as add_dataset_options
 from pytest_thinkingbox.plugin.estimating import add_option as add_estimate_option
 from pytest_thinkingbox.plugin.estimating import campaign_to_judge_by
+from pytest_thinkingbox.plugin.interpretation import check_tokenizer, tokenizer_of
 from pytest_thinkingbox.plugin.sharding import add_option as add_shard_option
 from pytest_thinkingbox.plugin.sharding import shard_of
 from pytest_thinkingbox.plugin.values import (
@@ -50,6 +51,7 @@ class Options:
     model: str | None
     base_url: str | None
     api: str
+    tokenizer: str | None
     temperature: float | None
     extra_body: Mapping[str, Any]
     user_model: str | None
@@ -108,8 +110,10 @@ class Options:
         return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", self.backend)
 
 
-_MODEL_AGENTS = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
-"""The agents that are a model, and the variable that names its endpoint."""
+_MODEL_AGENTS = ("openai", "anthropic")
+"""The agents whose model plays the user too, where no other one is named."""
+_ASKED = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "tokens": "OPENAI_BASE_URL"}
+"""The agents that are a model behind an endpoint, and the variable that names this."""
 _DEAF = ("solution", "none", "mutant", "proof")
 
 
@@ -128,20 +132,25 @@ _SETTINGS = (
              help="Run every task N times, each time on its own fresh database (default: 1)."),
     _Setting(name="agent", parse=str, expected="an agent", default=None, metavar="AGENT",
              help="Who acts: openai (any OpenAI-compatible endpoint; the default once --tb-model names a model), "
-                  "anthropic (the Messages API), command:PROGRAM ARGS, python:MODULE:FUNCTION, solution (the reference "
-                  "solution), none (does nothing), mutant[:RATE] (the solution with random slips)."),
+                  "anthropic (the Messages API), tokens (a local model by token ids), command:PROGRAM ARGS, "
+                  "python:MODULE:FUNCTION, solution (the reference solution), none (does nothing), mutant[:RATE] (the "
+                  "solution with random slips)."),
     _Setting(name="model", parse=str, expected="a model", default=None, metavar="MODEL",
              help="The model that acts, as its endpoint calls it."),
     _Setting(name="base_url", parse=str, expected="a URL", default=None, metavar="URL",
              help="The endpoint (default: OPENAI_BASE_URL, else https://api.openai.com/v1; for anthropic "
-                  "ANTHROPIC_BASE_URL, else https://api.anthropic.com). The key comes from OPENAI_API_KEY or "
+                  "ANTHROPIC_BASE_URL, else https://api.anthropic.com; for tokens http://127.0.0.1:8000/v1 in place of "
+                  "OpenAI's). The key comes from OPENAI_API_KEY or "
                   "ANTHROPIC_API_KEY."),
     _Setting(name="api", parse=one_of("chat", "responses"), expected="chat or responses", default="chat",
              metavar="API",
              help="How the openai agent speaks to its endpoint: chat (chat completions, the default) or responses "
                   "(the Responses API)."),
+    _Setting(name="tokenizer", parse=str, expected="a folder", default=None, metavar="DIR",
+             help="Where the tokens agent finds tokenizer and chat template: a folder, or a name that transformers "
+                  "finds (default: the model's name, where that is a folder)."),
     _Setting(name="temperature", parse=temperature, expected="a number from 0", default=None, metavar="T",
-             help="Sampling temperature of the model that acts (default: the endpoint's own)."),
+             help="Sampling temperature of the model that acts (default: the endpoint's own; for tokens 1)."),
     _Setting(name="extra_body", parse=json_object, expected="a JSON object", default={}, metavar="JSON",
              help="Further fields of every request of the model that acts, as its API names them, for example "
                   "'{\"top_p\": 0.9, \"max_completion_tokens\": 4000}'."),
@@ -254,13 +263,18 @@ def resolve(config: pytest.Config) -> Options:
     audit = config.getoption("tb_audit")
     proof = _proof(config)
     agent = "proof" if proof else values["agent"] or ("openai" if values["model"] else None)
-    url_variable = _MODEL_AGENTS.get(agent or "", "OPENAI_BASE_URL")
+    url_variable = _ASKED.get(agent or "", "OPENAI_BASE_URL")
     options = Options(
         attempts=values["attempts"],
         agent=agent,
         model=values["model"] or None,
         base_url=values["base_url"] or os.environ.get(url_variable) or None,
         api=values["api"],
+        tokenizer=tokenizer_of(
+            values["tokenizer"],
+            values["model"],
+            there=_path(config, "tb_tokenizer", values["tokenizer"] or ""),
+        ),
         temperature=values["temperature"],
         extra_body=values["extra_body"],
         user_model=values["user_model"] or None,
@@ -290,6 +304,7 @@ def resolve(config: pytest.Config) -> Options:
     )
     options = adopt(config, options)
     _check_together(config, options)
+    check_tokenizer(config, options)
     if options.continued is not None and not options.continued.regrade:
         check_same(options)
     return options
@@ -374,7 +389,7 @@ def _check_together(config: pytest.Config, options: Options) -> None:
         raise pytest.UsageError(
             f"--tb-max-cost needs the price of {options.model!r}: name a table that has it with --tb-prices"
         )
-    if options.agent in _MODEL_AGENTS and options.model is None:
+    if options.agent in _ASKED and options.model is None:
         raise pytest.UsageError(f"--tb-agent={options.agent} needs a model: name it with --tb-model")
     _check_sampling(config, options)
     if options.faults and options.agent in ("solution", "proof"):
@@ -398,9 +413,9 @@ def _check_sampling(config: pytest.Config, options: Options) -> None:
     if options.api != "chat" and options.agent != "openai" and config.getoption("tb_api") is not None:
         raise pytest.UsageError(f"--tb-api={options.api} is for --tb-agent=openai, not for {options.agent}")
     for name in ("temperature", "extra_body"):
-        if config.getoption(f"tb_{name}") is not None and options.agent not in _MODEL_AGENTS:
+        if config.getoption(f"tb_{name}") is not None and options.agent not in _ASKED:
             raise pytest.UsageError(
-                f"--tb-{name.replace('_', '-')} is for an agent that is a model (openai, anthropic): "
+                f"--tb-{name.replace('_', '-')} is for an agent that is a model (openai, anthropic, tokens): "
                 f"--tb-agent={options.agent} would not see it"
             )
     if options.temperature is not None and "temperature" in options.extra_body:

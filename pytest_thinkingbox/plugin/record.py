@@ -86,6 +86,7 @@ def record_of(
         min_pass_rate=plan.task.min_pass_rate,
         hashes=hashes_of(plan, seed=episode.seed_hash),
         volatile=tuple(plan.task.environment.database.volatile),
+        chat=conversation.chat,
     )
 
 

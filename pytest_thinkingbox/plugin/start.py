@@ -25,6 +25,7 @@ from pytest_thinkingbox.people.user import PROMPT
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.budget import Budget
+from pytest_thinkingbox.plugin.interpretation import chat_hash
 from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
@@ -100,6 +101,7 @@ def make_runner(session: pytest.Session) -> Runner:
             api=options.api,
             parameters=options.parameters,
             concurrency=concurrency,
+            tokenizer=options.tokenizer,
         )
         return World(
             backend=backend,
@@ -273,6 +275,8 @@ def described(name: str, options: Options) -> CampaignInfo:
             "backend": options.shown_backend,
             "base_url": options.base_url,
             "api": options.api,
+            "tokenizer": options.tokenizer,
+            "chat": chat_hash(options),
             "temperature": options.temperature,
             "extra_body": dict(options.extra_body),
             "user_model": options.user_model,

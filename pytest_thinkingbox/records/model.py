@@ -94,7 +94,8 @@ class AttemptRecord:
     is JSON made by the state codec, None when no state was read; `mail`, `http` and `files` are None when there
     was no such sink. `volatile` are the environment's patterns of that time: values of these columns are not part of
     `hashes.seed`. A try that was graded again has a second line with `regraded_at`; the last line of a try counts.
-    `seconds` are phases that do not overlap: their sum is the time that the try took.
+    `seconds` are phases that do not overlap: their sum is the time that the try took. `chat` is the hash of what
+    stood between messages and token ids, where the model was asked by these.
     """
 
     campaign: str
@@ -132,6 +133,7 @@ class AttemptRecord:
     hashes: Hashes = field(default_factory=Hashes)
     volatile: Sequence[str] = ()
     regraded_at: str | None = None
+    chat: str | None = None
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ _GRADABLE: frozenset[Cause] = frozenset({"checker", "judge"})
 
 _PLAYED_WITH = (
     "api",
+    "chat",
     "faults",
     "temperature",
     "extra_body",
@@ -199,4 +200,6 @@ def _mismatch(name: str, before: object, after: object) -> str:
     if name in ("user_prompt", "judge_prompt"):
         role = name.partition("_")[0]
         return f"another version of pytest-thinkingbox told the {role} model otherwise what to do"
+    if name == "chat":
+        return f"the interpretation of token ids (--tb-tokenizer): it was {before!r}, now it is {after!r}"
     return f"--tb-{name.replace('_', '-')}: it was {before!r}, now it is {after!r}"

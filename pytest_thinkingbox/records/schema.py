@@ -162,6 +162,7 @@ class AttemptLine(_Strict):
     hashes: _Hashes
     volatile: list[str]
     regraded_at: str | None
+    chat: str | None = None
 
 
 class CampaignFile(_Strict):

@@ -39,6 +39,7 @@ _HOW_IT_RAN = frozenset(
         "min_reliable",
         "prices",
         "retry_invalid",
+        "tokenizer",  # what it comes to is compared as chat
         "user_base_url",
         "user_model",  # compared, as is the prompt, where a model played users
         "user_prompt",

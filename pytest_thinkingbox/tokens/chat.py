@@ -70,6 +70,11 @@ class Chat:
         parts = (_VERSION, self._tokenizer.chat_template, self._end, *sorted(self._markup))
         return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+    @property
+    def end(self) -> int:
+        """The id that ends a generation."""
+        return self._end_id
+
     def start(self, messages: Sequence[Message]) -> list[int]:
         """Ids of the conversation so far, up to where the model is to write."""
         return self._encode(self._render([self._harmless(one) for one in messages], ask=True))
