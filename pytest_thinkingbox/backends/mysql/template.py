@@ -46,6 +46,12 @@ class Template:
                 table: int(query(connection, f"SELECT COUNT(*) FROM {sql.name(name, table)}")[0][0])
                 for table in self.catalog.tables
             }
+            [(size,)] = query(
+                connection,
+                "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES"
+                f" WHERE TABLE_SCHEMA = {sql.text(name)}",
+            )
+            self.size = int(size or 0)
         self.rules = Rules(
             tables={name: table.info for name, table in self.catalog.tables.items()},
             volatile=tuple(environment.database.volatile),

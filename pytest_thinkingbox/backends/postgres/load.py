@@ -66,9 +66,9 @@ class Loader:
         if is_sqlite(path):
             self._load_rows(path, what=what)
             return
-        text = read_sql(path)
+        url = self._server.url.set(database=self._database)
+        text = read_sql(path, url)
         if needs_psql(text):
-            url = self._server.url.set(database=self._database)
             run_psql(text, path, url, role=self._owner, version=self._server.version)
             return
         with self._server.connect(self._database, role=self._owner) as connection:

@@ -123,6 +123,17 @@ class PostgresServer:
                 if not keep:
                     connection.close()
 
+    def free_bytes(self) -> int | None:
+        """What is free where the server keeps its files; None when it cannot say."""
+        try:
+            with self.connect() as connection:
+                connection.execute("CREATE TEMPORARY TABLE free (line text)")
+                connection.execute("COPY free FROM PROGRAM 'df -Pk .'")
+                row = connection.execute("SELECT line FROM free OFFSET 1").fetchone()
+            return int(row[0].split()[3]) * 1024 if row is not None else None
+        except (psycopg.Error, ValueError, IndexError):  # no such program, or it is forbidden
+            return None
+
     def execute(self, statement: sql.Composed) -> None:
         with self.admin() as connection:
             connection.execute(statement)

@@ -60,6 +60,7 @@ class Template:
             self.log = read_log(connection, self.catalog.tables.values())
             self.large_objects = has_large_objects(connection)
             self.sequences = read_sequences(connection)
+            self.size = _size(connection)
             self.row_counts = {
                 name: self._count(connection, table) for name, table in self.catalog.tables.items()
             }
@@ -148,6 +149,12 @@ class Template:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+
+def _size(connection: Connection) -> int:
+    """Bytes of the files of a database."""
+    row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    return int(row[0]) if row is not None else 0
 
 
 def _content(connection: Connection, table: Table, columns: Iterable[str]) -> tuple[Any, ...]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import platform
+import secrets
+import tarfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -112,6 +115,36 @@ class Docker:
         """The port of the engine's machine that leads to this one of a container. Raises KeyError without one."""
         ports = self._client.client.containers.get(name).ports
         return int(ports[f"{inside}/tcp"][0]["HostPort"])
+
+    def publishing(self, port: int) -> tuple[Any, int] | None:
+        """The container that a port of the engine's machine leads to, and the port inside."""
+        for container in self._client.client.containers.list(filters={"publish": str(port)}):
+            for inside, bound in container.ports.items():
+                if any(one["HostPort"] == str(port) for one in bound or ()):
+                    return container, int(inside.partition("/")[0])
+        return None
+
+    @staticmethod
+    def execute(
+        container: Any, command: Sequence[str], *, environment: Mapping[str, str], given: bytes
+    ) -> tuple[int, bytes, bytes]:
+        """Run a program in a container on this input: exit status, output, errors. Raises DockerException."""
+        name = f"thinkingbox-{secrets.token_hex(8)}"
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(given), 0o400
+            tar.addfile(entry, io.BytesIO(given))
+        container.put_archive("/tmp", archive.getvalue())
+        try:
+            status, (output, errors) = container.exec_run(
+                ["sh", "-c", f'exec "$0" "$@" < /tmp/{name}', *command],
+                environment=dict(environment),
+                demux=True,
+            )
+        finally:
+            container.exec_run(["rm", "-f", f"/tmp/{name}"])
+        return status, output or b"", errors or b""
 
     @property
     def gateway(self) -> str:

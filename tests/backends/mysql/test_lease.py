@@ -21,6 +21,7 @@ from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, ReadOnlyState, UnknownName
 from pytest_thinkingbox.state.model import RowChange, StateDiff
+from tests.backends.pools import settle
 
 from .conftest import Make
 from .worlds import SHOP, changes_after, environment_of, execute, raw
@@ -301,7 +302,35 @@ def test_a_released_attempt_leaves_nothing(make: Make, admin: pymysql.Connection
     lease = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id="a")
     assert len(names(admin, backend)) == len(before) + 2
     lease.release()
+    settle(backend._pool)
     assert names(admin, backend) == before
+
+
+def test_databases_are_made_ahead_of_an_environment_that_is_used_again(
+    make: Make, admin: pymysql.Connection
+) -> None:
+    """With code too, whose owner has rights on the database that was made for it."""
+    backend = make()
+    told = "CREATE TRIGGER told BEFORE INSERT ON orders FOR EACH ROW SET NEW.status = 'told'"
+    environment = environment_of(*SHOP, told)
+    made = []
+    for _ in range(4):
+        lease = backend.acquire(environment, None, attempt_id="a")
+        made.append(lease.database)
+        with raw(lease) as connection:
+            assert execute(connection, "SELECT COUNT(*) FROM orders") == [(2,)]
+            execute(connection, "INSERT INTO orders (status) VALUES ('new')")
+        lease.cut()
+        [change] = lease.read_changes(audit=True).rows
+        assert change.after is not None
+        assert change.after["status"] == "told"
+        lease.release()
+        settle(backend._pool)
+    waiting = {one.database for one in backend._pool._ready[backend._template(environment, None)]}
+    assert len(set(made)) == 4
+    assert len(waiting) == 2
+    backend.close()
+    assert names(admin, backend) == []
 
 
 def test_closing_removes_databases_and_users(make: Make, admin: pymysql.Connection) -> None:

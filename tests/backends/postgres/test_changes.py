@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,9 +16,9 @@ from hypothesis import strategies as st
 from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
-from pytest_thinkingbox.backends.postgres.clones import _THREADS
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.state.model import StateDiff
+from tests.backends import pools
 
 from .worlds import SHOP, changes_after, changes_of, environment_of, raw
 
@@ -140,11 +139,7 @@ def test_used_up_values_of_a_sequence_are_no_change_and_are_put_back(shared: Pos
 
 
 def settle(backend: PostgresBackend) -> None:
-    """Let the threads that reset clones come to their end."""
-    all_are_free = threading.Barrier(_THREADS + 1)
-    for _ in range(_THREADS):
-        backend._clones._soon(lambda: all_are_free.wait(60))
-    all_are_free.wait(60)
+    pools.settle(backend._pool)
 
 
 def admin_of(backend: PostgresBackend, lease: PostgresLease) -> psycopg.Connection[Any]:
@@ -337,7 +332,7 @@ def test_clones_are_reset_and_lent_again(server: str) -> None:
         lease.release()
         settle(backend)
     assert len(set(names)) < 6
-    assert backend._clones.reset == 6
+    assert backend._pool.reset == 6
     backend.close()
 
 

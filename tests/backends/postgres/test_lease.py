@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -343,3 +344,21 @@ def test_a_final_state_is_kept_as_sql_that_a_seed_can_be_loaded_from(
     following.cut()
     assert following.read_changes(audit=True).rows == ()
     following.release()
+
+
+def test_clones_stay_within_a_quarter_of_what_is_free_on_the_server(make: Make) -> None:
+    backend = make()
+    free = backend._server.free_bytes()
+    assert free is not None
+    assert backend._space.budget is not None
+    assert abs(backend._space.budget - free // 4) < 200_000_000
+    template = backend._template(SHOP_ENVIRONMENT, None)
+    assert 5_000_000 < template.size < 20_000_000
+    backend._space.budget = backend._space._ahead = template.size * 3 // 2
+    first = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id="a")
+    threading.Timer(0.3, first.release).start()
+    started = time.monotonic()
+    second = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id="b")
+    assert 0.2 < time.monotonic() - started < 4
+    assert backend._pool._ready[template] == []
+    second.release()

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, create_engine, make_url, text
 
-from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres import PostgresBackend, programs
 from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.errors import ConfigurationError
 from tests.backends import sqlite_files
@@ -75,6 +75,45 @@ def dump(server: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str
 @pytest.mark.parametrize("form", ["p", "c"])
 def test_a_dump(shared: PostgresBackend, dump: Callable[[str], Path], form: str) -> None:
     assert totals(shared, environment(dump(form))) == ["10.00", "20.50"]
+
+
+def test_dumps_are_loaded_by_programs_in_the_servers_container_when_there_are_none_here(
+    docker: None,
+    server: str,
+    shared: PostgresBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(programs, "_find", lambda program: None)
+    lease = shared.acquire(environment_of(*SHOP), None, attempt_id="a")
+    lease.cut()
+    plain, custom = lease.keep(tmp_path / "plain"), tmp_path / "custom"
+    url = make_url(server).set(database=lease.database)
+    custom.write_bytes(programs._run("pg_dump", ["-Fc", "--no-owner", "--no-acl"], custom, url))
+    lease.release()
+    for path in (plain, custom):
+        assert totals(shared, environment(path)) == ["10.00", "20.50"]
+    plain.write_text(plain.read_text().replace("COPY public.orders", "COPY public.nowhere"))
+    custom.write_bytes(custom.read_bytes()[:-60])
+    with pytest.raises(
+        ConfigurationError, match=r"psql says: ERROR: +relation .public\.nowhere. does not exist"
+    ):
+        shared.prepare(environment(plain))
+    with pytest.raises(ConfigurationError, match=r"pg_restore says: .*error: could not read from input file"):
+        shared.prepare(environment(custom))
+
+
+def test_a_dump_for_a_server_without_a_container_needs_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "_find", lambda program: None)
+    (tmp_path / "dump").write_bytes(b"PGDMP")
+    with pytest.raises(
+        ConfigurationError, match=r"dump needs the program pg_restore, which is not there: install"
+    ):
+        programs.read_sql(
+            tmp_path / "dump", make_url("postgresql+psycopg://postgres@db.example.com/postgres")
+        )
 
 
 def test_t37_a_custom_dump_that_was_cut_off_is_refused(

@@ -1,0 +1,195 @@
+"""What all backends on a server do alike: templates made once, a place for every attempt, beginning again."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from pytest_thinkingbox.backends.server.names import Campaign, token_of
+from pytest_thinkingbox.backends.server.once import once
+from pytest_thinkingbox.backends.server.pool import Pool
+from pytest_thinkingbox.backends.server.sources import identity
+from pytest_thinkingbox.declare import Environment
+from pytest_thinkingbox.episodes.model import StartState
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+_KEPT_FREE = 12
+"""Connections for administration, for checkers, and for a person with a client."""
+
+_Key = tuple[Environment, str | None]
+
+
+class Server(Protocol):
+    """An administrator's connections. `room` are those that the server takes at once."""
+
+    room: int
+
+    def alive(self) -> bool: ...
+
+    def sweep(self) -> list[str]: ...
+
+    def close(self) -> None: ...
+
+
+class Lease(Hashable, Protocol):
+    def release(self) -> None: ...
+
+
+S = TypeVar("S", bound=Server)
+T = TypeVar("T")
+L = TypeVar("L", bound=Lease)
+
+
+class ServerBackend(ABC, Generic[S, T, L]):
+    """One process of a campaign on the server that `url` names, as an administrator.
+
+    `processes` are those of the campaign that use the server at the same time: its connections are shared among
+    them.
+    """
+
+    _lost: tuple[type[Exception], ...]
+    """What the driver raises when the server is gone."""
+    _dialect: Dialect
+    """Of the server's kind, to write statements with."""
+
+    _pool: Pool[T, Any]
+    """Databases for attempts."""
+
+    def __init__(
+        self, url: str, *, campaign: Campaign, processes: int, revive: Callable[[], str] | None
+    ) -> None:
+        self._campaign = campaign
+        self._url = url
+        self._revive = revive
+        self._processes = processes
+        self._own = secrets.token_hex(4)  # in names that no other process of the campaign must share
+        self._lock = threading.Lock()
+        self._reviving = threading.Lock()
+        self._locks: dict[_Key, threading.Lock] = {}
+        self._templates: dict[_Key, T] = {}
+        self._leases: set[L] = set()
+        self._closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Connect to a server on which nothing of this process is."""
+        self._server = self._connect()
+        self._server.sweep()
+        self._set_up()
+        self._begin_places()
+
+    def _begin_places(self) -> None:
+        # An attempt needs two connections at a time: its agent's, and that which reads what it left.
+        room = (self._server.room - _KEPT_FREE) // self._processes
+        self._places = threading.BoundedSemaphore(max(1, room // 2))
+
+    @abstractmethod
+    def _connect(self) -> S: ...
+
+    @abstractmethod
+    def _set_up(self) -> None:
+        """Make what all attempts share, on a server that was just connected to."""
+
+    @abstractmethod
+    def _let_go(self, templates: list[T], *, wait: bool) -> None:
+        """Close what `_set_up` and templates opened. With `wait` False the server is gone."""
+
+    @abstractmethod
+    def _build(
+        self, environment: Environment, start: StartState | None, *, token: str, seed: T | None
+    ) -> T: ...
+
+    @abstractmethod
+    def _lease(self, template: T, attempt_id: str, on_read: Callable[[], None]) -> L: ...
+
+    @abstractmethod
+    def _digest(self, template: T) -> str: ...
+
+    def _begin_again(self) -> None:
+        """After the server ended all sessions: attempts that run are lost, the next ones are not."""
+        with self._reviving:
+            if self._server.alive():
+                return
+            if self._revive is not None:
+                self._url = self._revive()
+            with self._lock:
+                templates = list(self._templates.values())
+                self._templates.clear()
+                self._leases.clear()
+            self._let_go(templates, wait=False)
+            try:
+                self._begin()
+            except ConfigurationError as error:
+                raise InfrastructureDown(str(error)) from error
+
+    def prepare(self, environment: Environment) -> None:
+        self._template(environment, None)
+
+    def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> L:
+        if not self._server.alive():
+            self._begin_again()
+        try:
+            template = self._template(environment, start)
+            places = self._places
+            places.acquire()
+            try:
+                lease = self._lease(template, attempt_id, once(places.release))
+            except BaseException:
+                places.release()
+                raise
+        except self._lost as error:
+            raise InfrastructureDown(f"no database for {attempt_id}: {self._said(error)}") from error
+        with self._lock:
+            self._leases.add(lease)
+        return lease
+
+    def _said(self, error: Exception) -> str:
+        return str(error)
+
+    def _forget(self, lease: L) -> None:
+        with self._lock:
+            self._leases.discard(lease)
+
+    def seed_hash(self, environment: Environment) -> str:
+        return self._digest(self._template(environment, None))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            leases = list(self._leases)
+        for lease in leases:
+            lease.release()
+        self._let_go(list(self._templates.values()), wait=True)
+        self._server.close()
+
+    def _template(self, environment: Environment, start: StartState | None) -> T:
+        """Made by the first who asks while the others wait, in this process and in others of the campaign."""
+        key = (environment, start.key if start is not None else None)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            found = self._templates.get(key)
+            if found is None:
+                seed = None if start is None else self._template(environment, None)
+                token = self._token(environment, start)
+                found = self._templates[key] = self._build(environment, start, token=token, seed=seed)
+        return found
+
+    def _token(self, environment: Environment, start: StartState | None) -> str:
+        """Equal in all processes of the campaign where they certainly mean the same; else this process's own."""
+        database = environment.database
+        parts = [identity(database.schema, self._dialect), identity(database.seed, self._dialect)]
+        if start is not None:
+            parts += [start.key, identity(start.run, self._dialect)]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return token_of(self._own, str(id(environment)), "" if start is None else start.key)
+        return token_of(environment.name, str(database.ddl), *known)
