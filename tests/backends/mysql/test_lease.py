@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -410,3 +411,23 @@ def test_a_timestamp_is_one_instant_whatever_the_zone_of_the_session(shared: MyS
     ).rows
     assert change.after is not None
     assert change.after["at"] == datetime(2026, 5, 31, 19)
+
+
+@pytest.mark.slow
+def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(make: Make) -> None:
+    backend = make()
+    backend._server.room = 40
+    backend._begin_places()
+
+    def attempt(number: int) -> int:
+        lease = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id=str(number))
+        with lease.engine.begin() as connection:
+            connection.execute(text("UPDATE orders SET total = :n WHERE id = 1"), {"n": 1000 + number})
+        lease.cut()
+        [change] = lease.read_changes(audit=False).rows
+        lease.release()
+        assert change.after is not None
+        return int(change.after["total"])
+
+    with ThreadPoolExecutor(64) as threads:
+        assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
