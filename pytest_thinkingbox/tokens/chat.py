@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tokens.reading import Reading, read
 
-_VERSION = "1"
+_VERSION = "2"
 """Of the readings; part of the hash."""
 
 Message = Mapping[str, Any]

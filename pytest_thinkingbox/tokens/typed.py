@@ -18,9 +18,9 @@ def typed(text: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     types = _types(schema, root)
     for kind in types:
         if kind == "string":
-            if text == "null" and "null" in types:
-                return None
             return text
+        if kind == "null" and "string" in types and text != "null":
+            continue  # where text is allowed, a blank and the word None are text
         value = _as(kind, text)
         if value is not _NOTHING:
             return value

@@ -1,4 +1,4 @@
-"""200 generations and what each means: 25 ways to write a message, in 8 frames of reasoning. Written by hand.
+"""Generations and what each means, by hand: 200 in `generations.toml`, and 25 ways to write a message in 8 frames.
 
 `BODIES` are (name, text, content, calls); a call is a name with arguments, or BROKEN. `FRAMES` are (name, before,
 after, reasoning, thinking, finished): what stands around a body, and whether the prompt had opened the reasoning.
@@ -6,6 +6,10 @@ after, reasoning, thinking, finished): what stands around a body, and whether th
 
 from __future__ import annotations
 
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 BROKEN = "broken"
@@ -98,3 +102,43 @@ FRAMES: list[tuple[str, str, str, str, bool, bool]] = [
      '<tool_call>{"name": "ping"}</tool_call>', False, True),
     ("cut off later", "", "<tool_call>\n{\"name\": \"re", "", False, False),
 ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One generation of `generations.toml`; `id` is its notation, kind and name."""
+
+    id: str
+    text: str
+    reasoning: str
+    content: str
+    calls: list[Call]
+    finished: bool
+    thinking: bool
+
+
+def _call(line: str) -> Call:
+    name, _, arguments = line.partition(" ")
+    return BROKEN if line == "!" else (name, json.loads(arguments))
+
+
+def _cases() -> list[Case]:
+    data = tomllib.loads((Path(__file__).parent / "generations.toml").read_text(encoding="utf-8"))
+    return [
+        Case(
+            id=f"{notation} {kind}: {case.pop('name')}",
+            text=case.pop("text"),
+            reasoning=case.pop("reasoning", ""),
+            content=case.pop("content", ""),
+            calls=[_call(one) for one in case.pop("calls", [])],
+            finished=case.pop("finished", True),
+            thinking=case.pop("thinking", False),
+            **case,  # a key that was misspelt is an error
+        )
+        for notation, kinds in data.items()
+        for kind, cases in kinds.items()
+        for case in cases
+    ]
+
+
+CASES = _cases()

@@ -1,13 +1,29 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_thinkingbox.tokens.reading import BrokenCall, Reading, WrittenCall, read
-from tests.tokens.corpus import BODIES, BROKEN, FRAMES, SCHEMAS
+from tests.tokens.corpus import BODIES, BROKEN, CASES, FRAMES, SCHEMAS
 
 
-def test_the_corpus_has_two_hundred_generations():
-    assert len(BODIES) * len(FRAMES) == 200
+def test_the_corpus_has_two_hundred_generations_that_differ():
+    asked = {(one.text, one.finished, one.thinking) for one in CASES}
+    assert len(asked) == len({one.id for one in CASES}) == 200
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_generation_means_what_it_says(case):
+    read_as = read(case.text, SCHEMAS, finished=case.finished, thinking=case.thinking)
+    assert (read_as.reasoning, read_as.content, read_as.finished) == (
+        case.reasoning,
+        case.content,
+        case.finished,
+    )
+    calls = [BROKEN if isinstance(one, BrokenCall) else (one.name, one.arguments) for one in read_as.calls]
+    assert calls == case.calls
+    assert json.dumps(calls) == json.dumps(case.calls)  # 1, 1.0 and true are not the same
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body[0])
