@@ -9,8 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_thinkingbox.errors import ThinkingboxError
-from thinkingbox_trainer.plan import Plan, plan, read_shape
-from thinkingbox_trainer.recipe import REFERENCE, Recipe, deviations, read_recipe, settings
+from thinkingbox_trainer import evaluation
+from thinkingbox_trainer.evaluation import EvaluationRecipe
+from thinkingbox_trainer.plan import plan, shape_of
+from thinkingbox_trainer.recipe import Recipe, read_as, read_recipe
+from thinkingbox_trainer.shown import dry_run_lines, not_run, plan_lines
 
 EXTRA = "pip install 'pytest-thinkingbox[train]'"
 _TERMINATED = 128 + 15
@@ -22,14 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 1 the plan does not fit, 2 the recipe or the machine is not what it takes, 143 ended by
     SIGTERM."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = given.pop(0) if given[:1] == ["plan"] else "train"
+    command = given.pop(0) if given[:1] in (["plan"], ["evaluate"]) else "train"
     options = _parser(command).parse_args(given)
     try:
+        if command == "evaluate":
+            return _evaluate(options.recipe, dry_run=options.dry_run)
         recipe = read_recipe(options.recipe)
         if command == "plan":
-            return _plan(recipe, options.recipe)
+            return _plan(recipe, options.recipe.parent)
         if options.dry_run:
-            _show(recipe)
+            print("\n".join(dry_run_lines(recipe, folder=options.recipe.parent)))
             return 0
         return _train(recipe, options.recipe, fresh=options.fresh)
     except ThinkingboxError as error:
@@ -43,15 +48,17 @@ def _parser(command: str) -> argparse.ArgumentParser:
     if missing:
         needs += f" Here is no {', '.join(missing)}; --dry-run and plan work all the same."
     made = argparse.ArgumentParser(
-        prog="thinkingbox-train" if command == "train" else "thinkingbox-train plan",
-        usage="thinkingbox-train [plan] [--dry-run] [--fresh] RECIPE.toml" if command == "train" else None,
+        prog="thinkingbox-train" if command == "train" else f"thinkingbox-train {command}",
+        usage="thinkingbox-train [plan | evaluate] [--dry-run] [--fresh] RECIPE.toml" if command == "train" else None,
         description="Train a policy by GRPO; the reward is the suite's test functions. `plan` computes what memory a "
-        "device needs, and refuses what does not fit.",
+        "device needs, and refuses what does not fit. `evaluate` plays two campaigns at the same time, of the trained "
+        "policy and of the one that it came from, and compares them; it takes a recipe of its own.",
         epilog=needs,
     )
     made.add_argument("recipe", type=Path, metavar="RECIPE.toml")
-    if command == "train":
+    if command != "plan":
         made.add_argument("--dry-run", action="store_true", help="print every setting and how it is started")
+    if command == "train":
         made.add_argument(
             "--fresh",
             action="store_true",
@@ -64,35 +71,17 @@ def _missing() -> list[str]:
     return [name for name in _NEEDED if find_spec(name) is None]
 
 
-def _show(recipe: Recipe) -> None:
-    for name, value in settings(recipe):
-        print(f"{name} = {value!r}")
-    print("\ndeviations from the reference:")
-    for line in deviations(recipe) or ["none"]:
-        print(f"  {line}")
-    print("\nstarted with:")
-    if recipe.hardware.processes > 1:
-        print(
-            f"  accelerate launch --num_processes {recipe.hardware.processes} -m thinkingbox_trainer RECIPE.toml"
-        )
-    else:
-        print("  thinkingbox-train RECIPE.toml")
-    if recipe.hardware.engine == "vllm":
-        print("\nengine = 'vllm' can be planned but not run by this version")
+def _evaluate(path: Path, *, dry_run: bool) -> int:
+    recipe = read_as(EvaluationRecipe, path)
+    if dry_run:
+        print("\n".join(evaluation.dry_run_lines(recipe, folder=path.parent)))
+        return 0
+    return evaluation.evaluate(recipe, folder=path.parent)
 
 
-def _plan(recipe: Recipe, path: Path) -> int:
-    made: Plan = plan(recipe, read_shape(path.parent / recipe.model.path))
-    for name, needed in made.needs.items():
-        print(f"{name:<20}{needed / 1e9:>10.3f} GB")
-    print(f"{'together':<20}{made.total / 1e9:>10.3f} GB of {made.available / 1e9:.3f} GB")
-    print(
-        f"longest sequence that fits: {made.most:,} ids; the recipe says {recipe.episodes.longest:,}, the "
-        f"reference had {REFERENCE['episodes.longest']:,}"
-    )
-    print("estimates; activations were not measured")
-    if not made.fits:
-        print("DOES NOT FIT: shorten episodes.longest, lower hardware.batch, or shard over more processes")
+def _plan(recipe: Recipe, folder: Path) -> int:
+    made = plan(recipe, shape_of(recipe, folder=folder))
+    print("\n".join(plan_lines(made, recipe)))
     return 0 if made.fits else 1
 
 
@@ -101,10 +90,10 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
     if missing:
         print(f"thinkingbox-train: no {', '.join(missing)} here: {EXTRA}", file=sys.stderr)
         return 2
-    if recipe.hardware.engine == "vllm":
+    if refused := not_run(recipe):
         print(
-            f"{path}: hardware.engine = 'vllm' cannot be run by this version: take 'transformers', which generates "
-            "with the model that is trained",
+            f"{path}: {', '.join(refused)} cannot be run by this version, only planned: it trains whole weights on "
+            "each device, and generates with the model that is trained (hardware.engine = 'transformers')",
             file=sys.stderr,
         )
         return 2

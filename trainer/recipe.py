@@ -4,40 +4,86 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pytest_thinkingbox.errors import ConfigurationError
 
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Run(_Part):
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
-    seed: Annotated[int, Field(ge=0)]
+class Run(Part):
+    name: Name
+    seed: Natural
     steps: Count
     output: str
     """A folder, from the recipe's own."""
 
 
-class SuitePart(_Part):
+class SuitePart(Part):
     paths: list[str]
     """Of pytest, from the recipe's folder."""
     arguments: list[str] = []
     reward: Literal["binary", "credit"]
     check_seconds: Positive
     tasks: list[str] | None = None
-    """Ids of the pool; all tasks of the suite when it is not there."""
+    """Ids of the pool; all tasks of the suite when neither this nor `pool` is there."""
+    pool: str | None = None
+    """The manifest that `thinkingbox select` wrote, from the recipe's folder: its training tasks are the pool."""
+    pool_tasks: Count | None = None
+    """How many training tasks the manifest has to have."""
+    proof: str | None = None
+    """The proof of the suite as it is: `proof.json` of `thinkingbox prove`, or a folder of proofs for the latest."""
+    min_score: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of the mutants of the pool's tasks that their checkers have to fail."""
+    unproved: str = ""
+    """Why the suite has no proof, where it has none."""
+
+    @model_validator(mode="after")
+    def _pool_is_said_once(self) -> SuitePart:
+        if self.pool is not None and self.tasks is not None:
+            raise ValueError("pool and tasks are two pools: name one")
+        if self.pool_tasks is not None and self.pool is None:
+            raise ValueError("pool_tasks counts the tasks of a manifest: name it with pool")
+        if self.proof is None and not self.unproved.strip():
+            raise ValueError(
+                "what is trained on needs checkers that can be trusted: name the proof.json of `thinkingbox prove` "
+                "with proof, or say why there is none with unproved"
+            )
+        if self.proof is None and self.pool is not None:
+            raise ValueError("a pool needs the proof of its checkers: name it with proof")
+        return self
 
 
-class Model(_Part):
+class ShapePart(Part):
+    """Of a model whose configuration is not at hand, for the plan. The fields are those of `plan.Shape`."""
+
+    hidden: Count
+    layers: Count
+    feed_forward: Count
+    heads: Count
+    kv_heads: Count
+    head: Count
+    vocabulary: Count
+    tied: bool
+    gated: bool = False
+    linear_layers: Natural = 0
+    linear_key_heads: Natural = 0
+    linear_value_heads: Natural = 0
+    linear_head: Natural = 0
+    linear_kernel: Natural = 0
+
+
+class Model(Part):
     path: str
     """A checkpoint folder, from the recipe's own, or a name on the hub."""
     method: Literal["full", "lora"]
@@ -45,6 +91,7 @@ class Model(_Part):
     lora_rank: Count | None = None
     lora_alpha: Count | None = None
     lora_targets: list[str] | None = None
+    shape: ShapePart | None = None
 
     @model_validator(mode="after")
     def _lora_is_whole(self) -> Model:
@@ -56,7 +103,7 @@ class Model(_Part):
         return self
 
 
-class Episodes(_Part):
+class Episodes(Part):
     groups: Count
     group_size: Annotated[int, Field(ge=2)]
     concurrency: Count
@@ -71,7 +118,7 @@ class Episodes(_Part):
     """Ids of one generation."""
 
 
-class Sampling(_Part):
+class Sampling(Part):
     temperature: Positive
     top_p: Annotated[float, Field(gt=0, le=1)]
     top_k: Annotated[int, Field(ge=0)]
@@ -87,7 +134,7 @@ class Sampling(_Part):
         return self
 
 
-class Algorithm(_Part):
+class Algorithm(Part):
     learning_rate: Positive
     weight_decay: Amount
     clip_low: Positive
@@ -101,7 +148,7 @@ class Algorithm(_Part):
     importance_cap: Positive
 
 
-class Hardware(_Part):
+class Hardware(Part):
     engine: Literal["transformers", "vllm"]
     processes: Count
     """That train."""
@@ -113,16 +160,41 @@ class Hardware(_Part):
     sharding: Literal["none", "full"]
     """Whether weights, gradients and moments are split among the processes."""
     gradient_checkpointing: bool
+    offload: Literal["none", "optimizer"] = "none"
+    """What lies in the memory of the machine instead of the device's."""
+    master_weights: bool = False
+    """Whether the optimizer moves a copy of the weights in 32 bits."""
 
 
-class Checkpoints(_Part):
+class Checkpoints(Part):
     every: Count
     """Steps from one to the next; the last step has one in any case."""
     keep: Count
     """The newest so many; older ones are removed."""
 
 
-class Recipe(_Part):
+class Generation(Part):
+    """The devices that generate, where they are others than those that train."""
+
+    gpus: Count
+    tensor_parallel: Count
+    """Devices that share one copy of the weights."""
+    memory_gb: Positive
+    utilisation: Annotated[float, Field(gt=0, le=1)]
+    """Share of a device that vLLM takes."""
+    sequences: Count
+    """Conversations of one copy at once."""
+
+    @model_validator(mode="after")
+    def _copies_are_whole(self) -> Generation:
+        if self.gpus % self.tensor_parallel:
+            raise ValueError(
+                f"{self.gpus} gpus are no whole number of copies over {self.tensor_parallel} each (tensor_parallel)"
+            )
+        return self
+
+
+class Recipe(Part):
     run: Run
     suite: SuitePart
     model: Model
@@ -131,6 +203,7 @@ class Recipe(_Part):
     algorithm: Algorithm
     hardware: Hardware
     checkpoints: Checkpoints
+    generation: Generation | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:
@@ -146,6 +219,10 @@ class Recipe(_Part):
             raise ValueError(
                 f"most_episodes = {self.episodes.most_episodes} is less than the {rows} of one step"
             )
+        if (self.hardware.engine == "vllm") != (self.generation is not None):
+            raise ValueError(
+                "engine 'vllm' generates on devices of its own: it needs a table [generation], and no other engine does"
+            )
         if self.hardware.engine == "transformers" and (self.sampling.top_p, self.sampling.top_k) != (1.0, 0):
             raise ValueError("engine 'transformers' samples with top_p = 1.0 and top_k = 0 only")
         return self
@@ -153,8 +230,15 @@ class Recipe(_Part):
 
 def read_recipe(path: Path) -> Recipe:
     """Raises ConfigurationError that names the file, the place and the value."""
+    return read_as(Recipe, path)
+
+
+P = TypeVar("P", bound=Part)
+
+
+def read_as(kind: type[P], path: Path) -> P:
     try:
-        return Recipe.model_validate(tomllib.loads(path.read_text("utf-8")))
+        return kind.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
     except ValidationError as error:
@@ -173,12 +257,15 @@ def settings(recipe: Recipe) -> list[tuple[str, Any]]:
     return [
         (f"{part}.{name}", value)
         for part, values in recipe.model_dump().items()
+        if values is not None
         for name, value in values.items()
     ]
 
 
 REFERENCE: dict[str, Any] = {
     "run.steps": 50,
+    "suite.pool_tasks": 187,
+    "model.path": "Qwen/Qwen3.8-27B",
     "model.method": "full",
     "model.dtype": "bfloat16",
     "episodes.groups": 18,
@@ -192,6 +279,9 @@ REFERENCE: dict[str, Any] = {
     "algorithm.weight_decay": 0.0,
     "algorithm.kl": 0.0,
     "algorithm.loss": "token-mean",
+    "hardware.processes": 16,
+    "hardware.offload": "optimizer",
+    "generation.gpus": 8,
 }
 """What the published run used, where that is known."""
 
@@ -200,7 +290,7 @@ def deviations(recipe: Recipe) -> list[str]:
     """Where the recipe differs from the published run."""
     given = dict(settings(recipe))
     return [
-        f"{name} = {given[name]!r}, the reference had {value!r}"
+        f"{name} = {given.get(name)!r}, the reference had {value!r}"
         for name, value in REFERENCE.items()
-        if given[name] != value
+        if given.get(name) != value
     ]

@@ -32,6 +32,7 @@ from thinkingbox_trainer.engine import TransformersEngine
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
+from thinkingbox_trainer.pool import check_pool, pool_tasks
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Rollouts, Traces
 from thinkingbox_trainer.saving import Saving, sizes, versions
@@ -50,6 +51,7 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
     with ending_on_sigterm(), ExitStack() as stack:
         join()
         stack.enter_context(Heartbeat())
+        lead(partial(check_pool, recipe, folder=folder) if is_leader() else None)
         lead(partial(_begin, output, stack, fresh=fresh) if is_leader() else None)
         checkpoints = Checkpoints(output, keep=recipe.checkpoints.keep)
         where = _model_path(recipe, folder)
@@ -153,7 +155,7 @@ def _progress(
         suite = stack.enter_context(load_suite(*arguments, seconds=recipe.suite.check_seconds, cwd=folder))
         player = Player(arguments, agent, name=recipe.run.name, concurrency=episodes.concurrency, cwd=folder)
         stack.callback(player.close)
-        pool = _pool(recipe, player.tasks)
+        pool = _pool(recipe, player.tasks, folder=folder)
         identity = Identity.of(recipe, tasks=player.hashes(), pool=pool, chat=agent.chat_of(()).hash)
         since = checkpoints.resume(identity)
         first = 0 if since is None else since.state.step
@@ -202,8 +204,9 @@ def _progress(
         )
 
 
-def _pool(recipe: Recipe, there: list[str]) -> list[str]:
-    wanted = there if recipe.suite.tasks is None else recipe.suite.tasks
+def _pool(recipe: Recipe, there: list[str], *, folder: Path) -> list[str]:
+    named = pool_tasks(recipe, folder=folder)
+    wanted = there if named is None else named
     unknown = [task for task in wanted if task not in there]
     if unknown:
         raise ConfigurationError(f"suite.tasks: {unknown[0]!r} is no task of {' '.join(recipe.suite.paths)}")

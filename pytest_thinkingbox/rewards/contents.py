@@ -73,20 +73,21 @@ def contents_of(plans: Mapping[str, Plan]) -> Contents:
     environments = list(dict.fromkeys(plan.task.environment for plan in plans.values()))
     backend = SqliteBackend(label="contents")
     try:
-        worlds = [_world(environment, backend) for environment in environments]
+        seeds = [_loaded(environment, backend) for environment in environments]
     finally:
         backend.close()
+    order = {environment: index for index, environment in enumerate(environments)}
     return Contents(
-        worlds=worlds,
+        worlds=[_world(environment, seed) for environment, seed in zip(environments, seeds, strict=True)],
         tasks={
-            name: _task(name, plan, environments.index(plan.task.environment)) for name, plan in plans.items()
+            name: _task(name, plan, order[plan.task.environment], seeds[order[plan.task.environment]])
+            for name, plan in plans.items()
         },
     )
 
 
-def _task(name: str, plan: Plan, world: int) -> TaskContents:
+def _task(name: str, plan: Plan, world: int, seed: str | None) -> TaskContents:
     user = _words_of(plan.user)
-    hashes = shallow(hashes_of(plan, seed=None))
     return TaskContents(
         task=name,
         world=world,
@@ -96,7 +97,7 @@ def _task(name: str, plan: Plan, world: int) -> TaskContents:
         user=text_digest(user),
         user_grams=grams_of(user),
         checker=_checker(plan),
-        hashes={kind: hashes[kind] for kind in ("prompt", "environment", "checker")},
+        hashes=shallow(hashes_of(plan, seed=seed)),
     )
 
 
@@ -114,7 +115,7 @@ def _words_of(user: object) -> str:
     return _source(user)
 
 
-def _world(environment: Environment, backend: SqliteBackend) -> World:
+def _world(environment: Environment, loaded: str | None) -> World:
     schema = environment.database.schema
     tables = schema.tables if isinstance(schema, MetaData) else {}
     tools = {spec.name: spec.input_schema for spec in _tools(environment)}
@@ -136,7 +137,7 @@ def _world(environment: Environment, backend: SqliteBackend) -> World:
         },
         policy=text_digest(policy),
         policy_grams=grams_of(policy),
-        seed=_seed(environment, backend),
+        seed=_seed(environment.database, loaded),
     )
 
 
@@ -148,15 +149,19 @@ def _names(environment: Environment) -> Iterator[str]:
         yield heading[1].strip().casefold()
 
 
-def _seed(environment: Environment, backend: SqliteBackend) -> str:
-    """Of schema and rows, loaded into SQLite; where they do not load there, of what makes them. "" without any."""
-    database = environment.database
-    if database.seed is None and isinstance(database.schema, MetaData):
-        return ""
+def _loaded(environment: Environment, backend: SqliteBackend) -> str | None:
+    """Of schema and rows, as SQLite holds them; None where they do not load there."""
     try:
         return backend.seed_hash(environment)
     except ConfigurationError:
-        return digest(" ".join(_made_by(database)))
+        return None
+
+
+def _seed(database: Database, loaded: str | None) -> str:
+    """Of the rows that all tasks begin with, or of what makes them. "" where there are none."""
+    if database.seed is None and isinstance(database.schema, MetaData):
+        return ""
+    return loaded or digest(" ".join(_made_by(database)))
 
 
 def _made_by(database: Database) -> Iterator[str]:

@@ -6,6 +6,16 @@ from pathlib import Path
 
 RECIPE = (Path(__file__).parents[2] / "recipes" / "cpu-smoke.toml").read_text("utf-8")
 
+VLLM = (
+    ('engine = "transformers"', 'engine = "vllm"'),
+    (
+        "gradient_checkpointing = false",
+        "gradient_checkpointing = false\n\n[generation]\ngpus = 1\ntensor_parallel = 1\nmemory_gb = 80.0\n"
+        "utilisation = 0.9\nsequences = 8",
+    ),
+)
+"""Changes to a recipe that generates on devices of its own."""
+
 
 def write_recipe(folder: Path, *changes: tuple[str, str]) -> Path:
     """The recipe with lines replaced."""

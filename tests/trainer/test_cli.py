@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.recipes import write_recipe
+from tests.trainer.recipes import VLLM, write_recipe
 from thinkingbox_trainer import cli
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_a_dry_run_names_the_launcher_of_several_processes(tmp_path, capsys):
 
 def test_an_engine_that_this_version_does_not_run_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cli, "_missing", list)
-    assert cli.main([str(write_recipe(tmp_path, ('engine = "transformers"', 'engine = "vllm"')))]) == 2
+    assert cli.main([str(write_recipe(tmp_path, *VLLM))]) == 2
     assert "hardware.engine = 'vllm' cannot be run by this version" in capsys.readouterr().err
 
 
@@ -104,3 +104,15 @@ def test_a_plan_without_the_configuration_of_the_model_says_so(tmp_path, capsys)
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (dependency group `train`)")
 def test_nothing_is_missing_where_the_group_is_installed():
     assert cli._missing() == []
+
+
+def test_a_dry_run_of_an_evaluation_prints_what_both_campaigns_are(capsys):
+    assert cli.main(["evaluate", "--dry-run", str(ROOT / "recipes" / "eval-8xa100.toml")]) == 0
+    shown = capsys.readouterr().out
+    campaigns = [line.strip() for line in shown.splitlines() if line.startswith("  pytest ")]
+    assert len(campaigns) == 2
+    assert all("--tb-purpose=evaluation" in one and "--tb-attempts=20" in one for one in campaigns)
+    differ = [set(one.split()) for one in campaigns]
+    assert sorted(word.partition("=")[0] for word in differ[0] ^ differ[1]) == sorted(
+        ["--tb-base-url", "--tb-dir", "--tb-model", "--tb-tokenizer"] * 2
+    )

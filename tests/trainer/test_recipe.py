@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
-from tests.trainer.recipes import write_recipe
+from tests.trainer.recipes import RECIPE, VLLM, write_recipe
 from thinkingbox_trainer.recipe import deviations, read_recipe, settings
 
 
@@ -16,7 +16,7 @@ def wrong(tmp_path, *changes: tuple[str, str]) -> str:
 def test_a_recipe_is_read(tmp_path):
     recipe = read_recipe(write_recipe(tmp_path))
     assert (recipe.episodes.groups, recipe.algorithm.learning_rate) == (2, 1e-3)
-    assert len(settings(recipe)) == 47
+    assert len(settings(recipe)) == 55
 
 
 def test_a_setting_that_is_missing_is_named_with_its_place(tmp_path):
@@ -43,7 +43,7 @@ def test_a_step_trains_on_as_many_sequences_as_it_plays(tmp_path):
 
 
 def test_top_p_below_one_needs_a_reason(tmp_path):
-    change = ("top_p = 1.0", "top_p = 0.95"), ('engine = "transformers"', 'engine = "vllm"')
+    change = ("top_p = 1.0", "top_p = 0.95"), *VLLM
     assert "or say `why`" in wrong(tmp_path, *change)
     read_recipe(write_recipe(tmp_path, *change, ("top_k = 0", 'top_k = 0\nwhy = "as published"')))
 
@@ -63,3 +63,28 @@ def test_every_deviation_from_the_reference_is_listed(tmp_path):
     assert "episodes.groups = 2, the reference had 18" in lines
     assert "sampling.top_p = 1.0, the reference had 0.95" in lines
     assert not any("weight_decay" in line for line in lines)
+
+
+def test_what_is_trained_on_is_proved_or_it_is_said_why_not(tmp_path):
+    unproved = next(line for line in RECIPE.splitlines() if line.startswith("unproved"))
+    assert "name the proof.json of `thinkingbox prove`" in wrong(tmp_path, (unproved, ""))
+    assert "a pool needs the proof" in wrong(tmp_path, (unproved, f'{unproved}\npool = "pool.json"'))
+    read_recipe(write_recipe(tmp_path, (unproved, 'pool = "pool.json"\nproof = "proof.json"')))
+
+
+def test_a_pool_is_said_once(tmp_path):
+    both = 'proof = "proof.json"\npool = "pool.json"\ntasks = ["t"]\n'
+    assert "pool and tasks are two pools" in wrong(tmp_path, ("[model]", f"{both}[model]"))
+    assert "pool_tasks counts the tasks of a manifest" in wrong(
+        tmp_path, ("[model]", "pool_tasks = 3\n[model]")
+    )
+
+
+def test_devices_that_generate_belong_to_the_engine_that_has_them(tmp_path):
+    assert "needs a table [generation], and no other engine does" in wrong(tmp_path, VLLM[0])
+    assert "needs a table [generation], and no other engine does" in wrong(tmp_path, VLLM[1])
+
+
+def test_copies_of_the_weights_are_whole(tmp_path):
+    message = wrong(tmp_path, *VLLM, ("tensor_parallel = 1", "tensor_parallel = 2"))
+    assert "1 gpus are no whole number of copies over 2 each" in message

@@ -1,0 +1,44 @@
+"""How a recipe is started: the command lines that a person types, for the machines that it names."""
+
+from __future__ import annotations
+
+import shlex
+
+from thinkingbox_trainer.recipe import Generation, Recipe
+
+PER_MACHINE = 8
+"""GPUs of one machine."""
+
+
+def launch_command(recipe: Recipe) -> str:
+    """Of the processes that train, on every machine that they need."""
+    hardware = recipe.hardware
+    if hardware.processes == 1:
+        return "thinkingbox-train RECIPE.toml"
+    words = ["accelerate", "launch", "--num_processes", str(hardware.processes)]
+    machines = -(-hardware.processes // PER_MACHINE)
+    if machines > 1:
+        words += ["--num_machines", str(machines), "--machine_rank", "RANK", "--main_process_ip", "HOST"]
+    if hardware.sharding == "full":
+        words += ["--mixed_precision", "bf16" if recipe.model.dtype == "bfloat16" else "no"]
+        words += ["--use_deepspeed", "--zero_stage", "3", "--zero3_save_16bit_model", "true"]
+        words += ["--offload_optimizer_device", "cpu" if hardware.offload == "optimizer" else "none"]
+    return " ".join([*words, "-m", "thinkingbox_trainer", "RECIPE.toml"])
+
+
+def serve_command(
+    generation: Generation, *, model: str, dtype: str, longest: int, seed: int, port: int
+) -> str:
+    """Of vLLM's server, one copy of the weights for every `tensor_parallel` GPUs."""
+    options = {
+        "dtype": dtype,
+        "tensor-parallel-size": generation.tensor_parallel,
+        "data-parallel-size": generation.gpus // generation.tensor_parallel,
+        "max-model-len": longest,
+        "max-num-seqs": generation.sequences,
+        "gpu-memory-utilization": generation.utilisation,
+        "seed": seed,
+        "host": "127.0.0.1",
+        "port": port,
+    }
+    return shlex.join(["vllm", "serve", model, *(f"--{name}={value}" for name, value in options.items())])
