@@ -49,7 +49,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
         needs += f" Here is no {', '.join(missing)}; --dry-run and plan work all the same."
     made = argparse.ArgumentParser(
         prog="thinkingbox-train" if command == "train" else f"thinkingbox-train {command}",
-        usage="thinkingbox-train [plan | evaluate] [--dry-run] [--fresh] RECIPE.toml" if command == "train" else None,
+        usage="thinkingbox-train [plan | evaluate] [--dry-run] [--fresh] RECIPE.toml"
+        if command == "train"
+        else None,
         description="Train a policy by GRPO; the reward is the suite's test functions. `plan` computes what memory a "
         "device needs, and refuses what does not fit. `evaluate` plays two campaigns at the same time, of the trained "
         "policy and of the one that it came from, and compares them; it takes a recipe of its own.",

@@ -31,8 +31,8 @@ from thinkingbox_trainer.checkpoints import (
 from thinkingbox_trainer.engine import TransformersEngine
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
-from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
 from thinkingbox_trainer.pool import check_pool, pool_tasks
+from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Rollouts, Traces
 from thinkingbox_trainer.saving import Saving, sizes, versions

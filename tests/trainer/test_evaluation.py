@@ -70,7 +70,11 @@ def options(folder: Path, side: str, recipe: EvaluationRecipe) -> dict[str, str]
 
 def test_both_campaigns_are_asked_the_same(tmp_path: Path) -> None:
     base, trained = (options(tmp_path, side, write(tmp_path)) for side in ("base", "trained"))
-    assert {name for name in base if base[name] != trained[name]} == {"--tb-model", "--tb-tokenizer", "--tb-dir"}
+    assert {name for name in base if base[name] != trained[name]} == {
+        "--tb-model",
+        "--tb-tokenizer",
+        "--tb-dir",
+    }
     assert (base["--tb-purpose"], base["--tb-seed"], base["--tb-attempts"]) == ("evaluation", "8", "2")
     assert json.loads(base["--tb-extra-body"]) == {"top_p": 0.95, "top_k": 20, "max_tokens": 12}
 
@@ -83,7 +87,9 @@ def test_a_checkpoint_that_is_there_is_named_by_its_folder(tmp_path: Path) -> No
 
 def test_the_seed_of_a_probe_measures_nothing(tmp_path: Path) -> None:
     pool(tmp_path)
-    recipe = write(tmp_path, ("seed = 8", "seed = 3"), ('paths = ["suite"]', 'paths = ["suite"]\npool = "pool.json"'))
+    recipe = write(
+        tmp_path, ("seed = 8", "seed = 3"), ('paths = ["suite"]', 'paths = ["suite"]\npool = "pool.json"')
+    )
     with pytest.raises(ConfigurationError, match=r"evaluation.seed = 3 is that of a probe"):
         evaluate(recipe, folder=tmp_path)
 
