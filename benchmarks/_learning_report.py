@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from _curves import Point, curves
+
 from pytest_thinkingbox.stats.counts import TaskCounts
 from pytest_thinkingbox.stats.paired import pair_tasks, pass_at_k_difference, pass_rate_difference
 
@@ -37,6 +39,8 @@ class Result:
     base: list[TaskCounts]
     trained: list[TaskCounts]
     steps: list[dict[str, Any]]
+    curve: list[Point]
+    """Of tasks that are neither trained on nor judged by: episodes generated, pass@1."""
     seconds: list[Stage]
 
 
@@ -62,6 +66,7 @@ def report(run: Run, *, out: Path | None, as_json: bool) -> int:
     if out is not None:
         results = [asdict(one) for one in run.results]
         (out / "learning.json").write_text(json.dumps({**whole, "results": results}, indent=1), "utf-8")
+        _draw(run, out)
     if as_json:
         print(json.dumps(whole, indent=2))
     else:
@@ -71,6 +76,29 @@ def report(run: Run, *, out: Path | None, as_json: bool) -> int:
         if run.quick:
             print("quick: whether everything fits together; nothing of this is a result")
     return 0 if run.quick or all(claims.values()) else 1
+
+
+CURVES = {
+    "selection": {"selected": "selected by probes", "unselected": "without selection"},
+    "invalid": {"outage-refilled": "invalid: played again", "outage-as-0": "invalid: counted as 0"},
+}
+
+
+def _draw(run: Run, out: Path) -> None:
+    """A picture for each question that was asked."""
+    for name, variants in CURVES.items():
+        series = {
+            label: [one.curve for one in run.results if one.variant == variant]
+            for variant, label in variants.items()
+        }
+        if any(series.values()):
+            picture = curves(
+                series,
+                title=f"pass@1 on tasks that are not trained on ({name})",
+                x="episodes generated: probes, refilled and replaced ones included",
+                y="pass@1",
+            )
+            (out / f"learning-{name}.svg").write_text(picture, encoding="utf-8")
 
 
 def _line(result: Result, part: str) -> dict[str, Any]:

@@ -14,7 +14,12 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from pytest_thinkingbox.agents.tokens import Trace
 
 BEGIN, END, PAD = "<|im_start|>", "<|im_end|>", "<|pad|>"
-_CALLS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
+_PHRASES = (
+    '<tool_call>\n{"name": "', '", "arguments": {"kind": "', '", "tag": ', '", "id": ', ', "days": ', ', "euros": ',
+    ', "shelf": ', ', "reason": "', "}}\n</tool_call>", '"}}\n</tool_call>', "user\n<tool_response>\n",
+    "\n</tool_response>", '{"id":', ',"state":"', '{"shelf":', "<tool_call>", "</tool_call>",
+)  # fmt: skip
+"""Tokens for what is always the same, so that a model with few layers spends them on what is not."""
 _PIECES = r" ?[A-Za-z_]+|\d|[^A-Za-z_\d]+?(?= ?[A-Za-z_]|\d|$)"
 """Words with the space before them, single digits, and what stands between: numbers are copied digit by digit."""
 # That of Qwen3, but that of the tools only the names are shown: their schemas would be most of what is read.
@@ -56,7 +61,7 @@ def make_tokenizer(texts: Sequence[str], *, vocabulary: int = 400) -> PreTrained
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=made, eos_token=END, pad_token=PAD, additional_special_tokens=[BEGIN]
     )
-    tokenizer.add_tokens([AddedToken(one, special=False, normalized=False) for one in _CALLS])
+    tokenizer.add_tokens([AddedToken(one, special=False, normalized=False) for one in _PHRASES])
     tokenizer.chat_template = TEMPLATE.strip()
     return tokenizer
 

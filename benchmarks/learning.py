@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 from _arena import Arena
+from _curves import Point
 from _demonstrations import DemonstratingAgent
+from _evaluation import evaluated
+from _learning_recipe import ANSWER, FULL, LONGEST, QUICK, Settings, recipe_text
 from _learning_report import Result, Run, Stage, report
 from _tiny_policy import make_model, make_tokenizer, save, warm_up
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -34,6 +37,7 @@ from pytest_thinkingbox.agents.solution import SolutionAgent
 from pytest_thinkingbox.agents.tokens import TokensAgent
 from pytest_thinkingbox.episodes.model import Episode
 from pytest_thinkingbox.episodes.outcomes import Verdict
+from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.stats.counts import TaskCounts
 from pytest_thinkingbox.stats.difficulty import band
 from thinkingbox_trainer import rollout
@@ -49,50 +53,9 @@ KEPT = ("hard", "middle", "often")
 """Bands of full-parameter training."""
 OUTAGE = 0.15
 """Chance of a tool call to find the database dead: some 30 % of episodes, of two or three calls each."""
-LONGEST, ANSWER = 512, 48
 
 Variant = Literal["selected", "unselected", "outage-refilled", "outage-as-0"]
 ABLATIONS: tuple[Variant, ...] = ("unselected", "outage-refilled", "outage-as-0")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What was tuned, frozen. Counts of tasks are upper limits: 0 is all of a part."""
-
-    demonstrations: int
-    warm_up: int
-    batch: int
-    warm_up_rate: float
-    probes: int
-    attempts: int
-    pool: int
-    judged: int
-    groups: int
-    group_size: int
-    replace_uniform: bool
-    steps: int
-    learning_rate: float
-
-
-FULL = Settings(
-    demonstrations=0,
-    warm_up=400,
-    batch=32,
-    warm_up_rate=1e-3,
-    probes=20,
-    attempts=20,
-    pool=0,
-    judged=0,
-    groups=16,
-    group_size=8,
-    replace_uniform=True,
-    steps=40,
-    learning_rate=3e-4,
-)
-QUICK = replace(
-    FULL, demonstrations=60, warm_up=30, batch=16, probes=3, attempts=2, pool=12, judged=6, groups=2,
-    group_size=4, replace_uniform=False, steps=2,
-)  # fmt: skip
 
 
 def main() -> int:
@@ -159,14 +122,17 @@ def learn(
     clock.say(f"probes: {rate(probes):.3f} of {len(pool)} tasks; {len(selected)} selected")
     if quick and len(selected) < settings.groups:
         selected = pool
-    before = evaluate(arena, seed, settings, base, judged, clock)
+    before = evaluate(seed, settings, base, judged, folder / "evaluated-base", clock)
     clock.say(f"base: {rate(before):.3f} on {len(judged)} held-out tasks")
     for variant in variants:
         spent = 0 if variant == "unselected" else len(pool) * settings.probes
         tasks = pool if variant == "unselected" else selected
         steps = train_policy(seed, settings, variant, tasks, folder, clock)
-        after = evaluate(arena, seed, settings, folder / variant / "model", judged, clock)
+        after = evaluate(
+            seed, settings, folder / variant / "model", judged, folder / f"evaluated-{variant}", clock
+        )
         clock.say(f"{variant}: {rate(after):.3f} on {len(judged)} held-out tasks")
+        curve = watch(arena, seed, settings, base, folder / variant, spent, steps, clock)
         yield Result(
             seed=seed,
             variant=variant,
@@ -177,6 +143,7 @@ def learn(
             base=before,
             trained=after,
             steps=steps,
+            curve=curve,
             seconds=clock.stages(),
         )
 
@@ -259,11 +226,19 @@ def probe(
 
 
 def evaluate(
-    arena: Arena, seed: int, settings: Settings, policy: Path, tasks: Sequence[str], clock: Clock
+    seed: int, settings: Settings, policy: Path, tasks: Sequence[str], records: Path, clock: Clock
 ) -> list[TaskCounts]:
     """With the same seeds for whichever policy."""
-    with clock.stage(f"evaluation of {policy.parent.name}/{policy.name}"):
-        return arena.play(policy_of(policy), tasks, attempts=settings.attempts, seed=seed, stage="evaluation")
+    with clock.stage(f"evaluation {records.name}"):
+        return evaluated(
+            policy,
+            suite=SUITE,
+            tasks=tasks,
+            attempts=settings.attempts,
+            seed=derive_seed(seed, "evaluation") & 0x7FFFFFFF,
+            answer=ANSWER,
+            records=records,
+        )
 
 
 def train_policy(
@@ -271,7 +246,16 @@ def train_policy(
 ) -> list[dict[str, Any]]:
     """Run a recipe; its steps as they were written down."""
     path = folder / f"{variant}.toml"
-    path.write_text(recipe_text(seed, settings, variant, tasks, folder), encoding="utf-8")
+    text = recipe_text(
+        seed=seed,
+        settings=settings,
+        output=variant,
+        # With nearly a third of the episodes invalid hardly any group of eight is whole.
+        refill="member" if variant.startswith("outage") else "group",
+        tasks=tasks,
+        suite=SUITE,
+    )
+    path.write_text(text, encoding="utf-8")
     with clock.stage(f"training {variant}"), outage(variant):
         try:
             train(read_recipe(path), folder=folder)
@@ -282,72 +266,28 @@ def train_policy(
     return [json.loads(line) for line in lines]
 
 
-def recipe_text(seed: int, settings: Settings, variant: Variant, tasks: Sequence[str], folder: Path) -> str:
-    rows = settings.groups * settings.group_size
-    batch = min(rows, 32)
-    # With nearly a third of the episodes invalid hardly any group of eight is whole.
-    refill = "member" if variant.startswith("outage") else "group"
-    return f"""\
-[run]
-name = "learning"
-seed = {seed}
-steps = {settings.steps}
-output = "{variant}"
-
-[suite]
-paths = [{json.dumps(str(SUITE))}]
-arguments = ["-c", {json.dumps(str(SUITE / "pytest.ini"))}]
-reward = "binary"
-check_seconds = 60.0
-unproved = "its checkers and solutions are tested by tests/trainer/test_learning.py"
-tasks = {json.dumps(list(tasks))}
-
-[model]
-path = "base"
-method = "full"
-dtype = "float32"
-
-[episodes]
-groups = {settings.groups}
-group_size = {settings.group_size}
-concurrency = 64
-most_episodes = {rows * 3}
-refill = "{refill}"
-replace_uniform = {json.dumps(settings.replace_uniform)}
-longest = {LONGEST}
-answer = {ANSWER}
-
-[sampling]
-temperature = 1.0
-top_p = 1.0
-top_k = 0
-
-[algorithm]
-learning_rate = {settings.learning_rate!r}
-weight_decay = 0.0
-clip_low = 0.2
-clip_high = 0.2
-num_iterations = 1
-loss = "token-mean"
-scale_rewards = "group"
-kl = 0.0
-max_grad_norm = 1.0
-importance_mode = "token_truncate"
-importance_cap = 3.0
-
-[hardware]
-engine = "transformers"
-processes = 1
-batch = {batch}
-accumulation = {rows // batch}
-memory_gb = 4.0
-sharding = "none"
-gradient_checkpointing = false
-
-[checkpoints]
-every = {settings.steps}
-keep = 1
-"""
+def watch(
+    arena: Arena,
+    seed: int,
+    settings: Settings,
+    base: Path,
+    output: Path,
+    spent: int,
+    steps: Sequence[dict[str, Any]],
+    clock: Clock,
+) -> list[Point]:
+    """Episodes generated and pass@1 on the watched tasks, before the training and at each checkpoint. Nothing is
+    chosen by it: the policy that counts is the last."""
+    tasks = few(part(arena.tasks, "watched"), settings.judged)
+    points: list[Point] = []
+    with clock.stage(f"curve of {output.name}"):
+        for done in range(0, settings.steps + 1, settings.watch):
+            policy = output / "checkpoints" / f"step-{done}" if done else base
+            counts = arena.play(
+                policy_of(policy), tasks, attempts=settings.attempts // 2, seed=seed, stage="watch"
+            )
+            points.append((spent + sum(int(one["episodes"]) for one in steps[:done]), rate(counts)))
+    return points
 
 
 @contextmanager

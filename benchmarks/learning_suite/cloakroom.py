@@ -207,7 +207,7 @@ cloakroom = Environment(
     name="cloakroom",
     database=Database(schema=metadata, seed=seed),
     servers=[Server.functions([_mortal(one) for one in TOOLS])],
-    instructions="Find it first. If its state is not ok, write a note with the state as its reason, and do no more.",
+    instructions="What is not ok gets a note that says why, and no more.",
     mail=False,
     limits=Limits(turns=8),
 )
