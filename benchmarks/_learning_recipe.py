@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-LONGEST, ANSWER = 512, 48
+LONGEST, ANSWER = 256, 20
 """Ids of a conversation and of one answer."""
 
 

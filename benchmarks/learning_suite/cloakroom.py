@@ -209,5 +209,5 @@ cloakroom = Environment(
     servers=[Server.functions([_mortal(one) for one in TOOLS])],
     instructions="What is not ok gets a note that says why, and no more.",
     mail=False,
-    limits=Limits(turns=8),
+    limits=Limits(turns=5),
 )
