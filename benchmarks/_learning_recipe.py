@@ -17,6 +17,8 @@ class Settings:
 
     demonstrations: int
     warm_up: int
+    """At most so many steps."""
+    warm_up_until: float
     batch: int
     warm_up_rate: float
     probes: int
@@ -34,7 +36,8 @@ class Settings:
 
 FULL = Settings(
     demonstrations=0,
-    warm_up=250,
+    warm_up=600,
+    warm_up_until=0.045,
     batch=16,
     warm_up_rate=3e-3,
     probes=20,
@@ -44,9 +47,9 @@ FULL = Settings(
     groups=16,
     group_size=8,
     replace_uniform=True,
-    steps=40,
+    steps=30,
     watch=10,
-    learning_rate=3e-4,
+    learning_rate=1e-3,
 )
 QUICK = replace(
     FULL, demonstrations=60, warm_up=30, batch=16, probes=3, attempts=2, pool=12, judged=6, groups=2,

@@ -40,6 +40,9 @@ TEMPLATE = """
 """
 
 
+_MEAN_OF = 25
+
+
 def make_tokenizer(texts: Sequence[str], *, vocabulary: int = 400) -> PreTrainedTokenizerFast:
     """Trained on these texts, its merges within words and within what stands between them."""
     made = Tokenizer(models.BPE())
@@ -92,12 +95,17 @@ def warm_up(
     demonstrations: Sequence[Trace],
     *,
     steps: int,
+    until: float,
     batch: int,
     learning_rate: float,
     seed: int,
     say: Callable[[str], None],
 ) -> list[float]:
-    """Next-token training on what a demonstration writes, not on what it is told. The loss of each step."""
+    """Next-token training on what a demonstration writes, not on what it is told; the loss of each step.
+
+    It ends after `steps`, or when the mean of the last 25 losses is below `until`: when copying begins to work differs
+    from seed to seed, and a fixed number of steps would make policies that cannot do it yet, or can do nothing else.
+    """
     order = random.Random(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 20))
@@ -106,15 +114,18 @@ def warm_up(
     for step in range(steps):
         drawn = [demonstrations[order.randrange(len(demonstrations))] for _ in range(batch)]
         ids, attention, labels = _together(drawn)
-        loss = model(input_ids=ids, attention_mask=attention, labels=labels).loss
-        loss.backward()
+        found = model(input_ids=ids, attention_mask=attention, labels=labels).loss
+        found.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
         optimizer.zero_grad()
-        losses.append(float(loss.detach()))
-        if step % 50 == 49:
-            say(f"warm-up {step + 1}/{steps}: loss {sum(losses[-50:]) / 50:.3f}")
+        losses.append(float(found.detach()))
+        if step % _MEAN_OF == _MEAN_OF - 1:
+            loss = sum(losses[-_MEAN_OF:]) / _MEAN_OF
+            say(f"warm-up: {step + 1} steps, loss {loss:.3f}")
+            if loss < until:
+                break
     model.eval()
     return losses
 

@@ -193,6 +193,7 @@ def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Cloc
             model,
             list(agent.traces.values()),
             steps=settings.warm_up,
+            until=settings.warm_up_until,
             batch=settings.batch,
             learning_rate=settings.warm_up_rate,
             seed=seed,
