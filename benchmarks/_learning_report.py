@@ -118,6 +118,7 @@ def _line(result: Result, part: str) -> dict[str, Any]:
         "pass@1": [first.base, first.new],
         "difference": first.difference,
         "interval": first.interval,
+        "interval, new tasks": first.new_tasks,
         "n/n": [sum(one.reliable for one in base), sum(one.reliable for one in trained)],
         "pass@k": [at_k.base, at_k.new],
         "pass@k interval": at_k.interval,

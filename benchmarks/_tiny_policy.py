@@ -146,5 +146,8 @@ def _together(traces: Sequence[Trace]) -> tuple[torch.Tensor, torch.Tensor, torc
 
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    """The folder is there only when it is whole."""
+    writing = folder.with_name(f".{folder.name}.writing")
+    model.save_pretrained(writing)
+    tokenizer.save_pretrained(writing)
+    writing.rename(folder)

@@ -1,4 +1,4 @@
-"""The mechanics of `benchmarks/learning.py`: that it ends and counts right, not that anything is learnt."""
+"""The mechanics of `benchmarks/learning.py`: that it ends and counts right, not that anything is learnt. Minutes."""
 
 from __future__ import annotations
 
@@ -42,5 +42,9 @@ def test_the_learning_benchmark_goes_from_a_model_made_here_to_two_evaluations(t
     assert [step["step"] for step in result["steps"]] == [0, 1]
     assert [one["task"] for one in result["base"]] == [one["task"] for one in result["trained"]]
     assert all(one["passed"] + one["failed"] == 2 for one in result["base"] + result["trained"])
+    assert [episodes for episodes, _ in result["curve"]] == [
+        12 * 3 + sum(step["episodes"] for step in result["steps"][:done]) for done in (0, 1, 2)
+    ]
+    assert "<polyline" in (tmp_path / "learning-selection.svg").read_text("utf-8")
     spent = 12 * 3 + sum(step["episodes"] for step in result["steps"])
     assert printed["figures"][0]["episodes"] == spent
