@@ -61,7 +61,7 @@ def report(run: Run, *, out: Path | None, as_json: bool) -> int:
         "reported_seeds": run.reported,
         "settings": run.settings,
     }
-    claims = _claims(lines)
+    claims = {} if run.quick else _claims(lines)
     whole = {**about, "figures": lines, "claims": claims}
     if out is not None:
         results = [asdict(one) for one in run.results]
@@ -75,7 +75,7 @@ def report(run: Run, *, out: Path | None, as_json: bool) -> int:
             print(f"{'holds' if held else 'DOES NOT HOLD'}: {text}")
         if run.quick:
             print("quick: whether everything fits together; nothing of this is a result")
-    return 0 if run.quick or all(claims.values()) else 1
+    return 0 if all(claims.values()) else 1
 
 
 CURVES = {

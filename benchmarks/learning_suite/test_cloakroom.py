@@ -1,5 +1,7 @@
 """Four verbs; which of the two endings a case has, the agent sees when it has found the thing."""
 
+import os
+
 import pytest
 from cloakroom import CASES_ALL, Case, cloakroom
 
@@ -7,7 +9,9 @@ from pytest_thinkingbox import Deleted, Inserted, Updated, call
 
 
 def each(verb: str) -> pytest.MarkDecorator:
-    cases = [pytest.param(one, id=one.id) for one in CASES_ALL if one.verb == verb]
+    """LEARNING_PARTS says which parts there are; a thousand tasks in twenty attempts take a minute to collect."""
+    parts = os.environ.get("LEARNING_PARTS", "shown pool watched held unseen").split()
+    cases = [pytest.param(one, id=one.id) for one in CASES_ALL if one.verb == verb and one.part in parts]
     return pytest.mark.parametrize("case", cases)
 
 
