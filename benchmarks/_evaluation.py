@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ def evaluated(
 ) -> list[TaskCounts]:
     """Counts of these tasks; the campaign stays in `records`. Raises SystemExit with what pytest said when there is
     no verdict."""
+    shutil.rmtree(records, ignore_errors=True)  # measured afresh, also by who comes a second time
     # Attempts are parameters too: a node id without one names no item.
     names = [one.partition("[")[2].removesuffix("]") for one in tasks]
     parts = " ".join(sorted({one.partition("-")[0] for one in names}))
