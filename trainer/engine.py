@@ -201,3 +201,15 @@ def _draw(asked: _Asked, logits: torch.Tensor, generator: torch.Generator) -> in
         found = chances.topk(min(asked.others, len(chances)))
         asked.found.append(dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)))
     return token
+
+
+def logprobs(
+    model: Any, prompt: Sequence[int], completion: Sequence[int], *, temperature: float
+) -> list[float]:
+    """Of each id of `completion`, in one forward pass without a cache, as the loss computes them."""
+    ids = torch.tensor([[*prompt, *completion]], device=model.device)
+    with torch.no_grad():
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits
+        chances = (logits[0, len(prompt) - 1 : -1].float() / temperature).log_softmax(-1)
+    found: list[float] = chances.gather(-1, ids[0, len(prompt) :, None])[:, 0].tolist()
+    return found

@@ -33,10 +33,16 @@ Play = Callable[[str, int, int], Future[Member]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Members of one task, all valid."""
+    """Members of one task, all valid. `tries` is above 1 where some were played again."""
 
     task: str
     members: tuple[Member, ...]
+    tries: int = 1
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all are worth the same, so that they teach nothing."""
+        return len({one.reward for one in self.members}) == 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -118,10 +124,12 @@ def fill(tasks: Iterator[str], play: Play, rules: Rules) -> Filled:
         members = _complete(running, rules, filled)
         if members is None:
             filled.given_up.append(running.task)
-        elif rules.replace_uniform and len({one.reward for one in members}) == 1:
+            continue
+        group = Group(task=running.task, members=tuple(members), tries=running.tries)
+        if rules.replace_uniform and group.uniform:
             filled.uniform.append(running.task)
         else:
-            filled.accepted.append(Group(task=running.task, members=tuple(members)))
+            filled.accepted.append(group)
     filled.missing = rules.groups - len(filled.accepted)
     return filled
 

@@ -27,6 +27,8 @@ class Run(Part):
     steps: Count
     output: str
     """A folder, from the recipe's own."""
+    report_to: list[str] = ["tensorboard"]
+    """Where the trainer's library sends its log beside `steps.jsonl`: "tensorboard", "wandb", "mlflow"..."""
 
 
 class SuitePart(Part):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from pytest_thinkingbox.agents.tokens import Trace
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
@@ -13,8 +13,10 @@ from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.rewards.suite import Reward, Suite, reward_of
-from thinkingbox_trainer.groups import Cursor, Filled, Member, Rules, fill
+from thinkingbox_trainer.checks import demand_the_same, is_sampled
+from thinkingbox_trainer.groups import Cursor, Member, Rules, fill
 from thinkingbox_trainer.ledger import Ledger
+from thinkingbox_trainer.metrics import Metrics, Tally
 
 MOST_INVALID = 0.5
 """Over this share of invalid episodes in a step the training stops: it would learn from an outage."""
@@ -43,7 +45,7 @@ class Step:
 
     rows: list[Row]
     skip: bool
-    metrics: dict[str, float]
+    metrics: Metrics = field(compare=False)
 
 
 class StalePolicy(ThinkingboxError):
@@ -65,7 +67,8 @@ class Traces:
 
 
 class Rollouts:
-    """Makes the steps of a run. `filler` is a token id for rows that only fill up."""
+    """Makes the steps of a run. `filler` is a token id for rows that only fill up; `look` is called before the episodes
+    of each step, and what it returns is among the figures of the step."""
 
     def __init__(
         self,
@@ -78,7 +81,8 @@ class Rollouts:
         reward: Reward,
         seed: int,
         filler: int,
-        report: Callable[[dict[str, float]], None] = lambda metrics: None,
+        report: Callable[[Metrics], None] = lambda metrics: None,
+        look: Callable[[int], Metrics] = lambda number: {},
         ledger: Ledger | None = None,
     ) -> None:
         self._suite = suite
@@ -91,6 +95,7 @@ class Rollouts:
         self._filler = filler
         self._report = report
         self._ledger = ledger
+        self._look = look
         self._skipped = 0
         # One thread for each episode under way: it waits for the end and asks for the verdict.
         self._threads = ThreadPoolExecutor(
@@ -100,16 +105,28 @@ class Rollouts:
     def step(self, number: int) -> Step:
         """Raises TrainingStopped."""
 
+        tally = Tally()
+        seen = self._look(number)
+
         def play(task: str, member: int, attempt: int) -> Future[Member]:
             seed = derive_seed(self._seed, "train", number, task, member, attempt)
             if self._ledger is not None:
                 self._ledger.begun(number, task, member, attempt)
-            episode = self._player.play(task, member=member, seed=seed)
-            return self._threads.submit(lambda: self._ended(number, task, member, attempt, episode.result()))
+            again = is_sampled(seed=self._seed, step=number, task=task, member=member, size=self._rules.size)
+            episode = self._player.play(task, member=member, seed=seed, keep=again)
+            return self._threads.submit(
+                lambda: self._ended(number, task, member, attempt, episode.result(), tally)
+            )
 
+        began = time.perf_counter()
         filled = fill(self._cursor.step(), play, self._rules)
-        metrics = _metrics(filled, self._rules)
-        self._report({"step": number, **metrics})
+        metrics = {
+            "step": number,
+            **tally.metrics(filled, self._rules),
+            "seconds_episodes": time.perf_counter() - began,
+            **seen,
+        }
+        self._report(metrics)
         if filled.invalid_share > MOST_INVALID:
             raise TrainingStopped(
                 f"step {number}: {filled.invalid} of {filled.episodes} episodes were invalid; look at what is down "
@@ -128,13 +145,20 @@ class Rollouts:
         rows += [padding] * (filled.missing * self._rules.size)
         return Step(rows=rows, skip=skip, metrics=metrics)
 
-    def _ended(self, step: int, task: str, member: int, attempt: int, episode: Episode) -> Member:
-        graded = self._graded(step, task, episode)
+    def _ended(
+        self, step: int, task: str, member: int, attempt: int, episode: Episode, tally: Tally
+    ) -> Member:
+        try:
+            graded = self._graded(step, task, episode, tally)
+        finally:
+            lease, episode.lease = episode.lease, None
+            if lease is not None:
+                lease.release()
         if self._ledger is not None:
             self._ledger.ended(step, task, member, attempt, episode=episode, reward=graded.reward)
         return graded
 
-    def _graded(self, step: int, task: str, episode: Episode) -> Member:
+    def _graded(self, step: int, task: str, episode: Episode, tally: Tally) -> Member:
         trace = self._traces.take(episode.request)
         if trace is not None and trace.policy_versions - {step}:
             raise StalePolicy(
@@ -142,7 +166,15 @@ class Rollouts:
                 f"{' and '.join(str(one) for one in sorted(trace.policy_versions))} updates: the engine must have "
                 f"those after {step} before the step begins"
             )
-        reward = reward_of(self._suite.grade(episode), reward=self._reward)
+        began = time.perf_counter()
+        verdict = self._suite.grade(episode)
+        seconds = time.perf_counter() - began
+        if episode.lease is not None and verdict.outcome == "passed":
+            demand_the_same(self._suite, episode, verdict)
+            tally.same()
+        reward = reward_of(verdict, reward=self._reward)
+        valid = reward is not None and trace is not None
+        tally.ended(episode, trace, valid=valid, grading=seconds)
         if reward is None or trace is None:
             return Member(None)
         written = trace.completion or [self._filler]  # TRL takes no empty completion
@@ -160,18 +192,3 @@ class Rollouts:
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _metrics(filled: Filled, rules: Rules) -> dict[str, float]:
-    rewards = [one.reward for group in filled.accepted for one in group.members if one.reward is not None]
-    written: list[Any] = [one.row for group in filled.accepted for one in group.members]
-    return {
-        "reward": sum(rewards) / len(rewards) if rewards else float("nan"),
-        "groups": len(filled.accepted),
-        "groups_missing": filled.missing,
-        "groups_uniform": len(filled.uniform),
-        "groups_given_up": len(filled.given_up),
-        "episodes": filled.episodes,
-        "invalid_share": filled.invalid_share,
-        "tokens_written": sum(sum(row.mask) for row in written),
-    }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -28,14 +26,17 @@ from thinkingbox_trainer.checkpoints import (
     rewind,
     set_aside,
 )
-from thinkingbox_trainer.engine import TransformersEngine
+from thinkingbox_trainer.checks import EVERY, SEED, TOLERANCE, WRITTEN, Agreement
+from thinkingbox_trainer.engine import TransformersEngine, logprobs
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
+from thinkingbox_trainer.metrics import Metrics
 from thinkingbox_trainer.pool import check_pool, pool_tasks
 from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Rollouts, Traces
 from thinkingbox_trainer.saving import Saving, sizes, versions
+from thinkingbox_trainer.steplog import StepLog
 from thinkingbox_trainer.trl_adapter import make_trainer
 
 
@@ -68,6 +69,7 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
             output=output,
             saving=saving,
             updated=(lambda version: None) if progress is None else progress.updated,
+            logged=(lambda logs: None) if progress is None else progress.logged,
         )
         lead(partial(_demand_space, checkpoints, trainer.model) if is_leader() else None)
         try:
@@ -107,6 +109,7 @@ class _Progress:
     identity: Identity
     since: Path | None
     updated: Callable[[int], None]
+    logged: Callable[[Mapping[str, Any]], None]
 
     def state(self, step: int) -> State:
         return State(
@@ -155,6 +158,12 @@ def _progress(
         suite = stack.enter_context(load_suite(*arguments, seconds=recipe.suite.check_seconds, cwd=folder))
         player = Player(arguments, agent, name=recipe.run.name, concurrency=episodes.concurrency, cwd=folder)
         stack.callback(player.close)
+        agreement = Agreement(
+            prompt=agent.chat_of(()).start([{"role": "user", "content": "Say what you can do here."}]),
+            write=lambda ids: player.run(engine.generate(ids, seed=SEED, most=WRITTEN)).result(),
+            score=partial(logprobs, model, temperature=recipe.sampling.temperature),
+            tolerance=TOLERANCE[recipe.model.dtype],
+        )
         pool = _pool(recipe, player.tasks, folder=folder)
         identity = Identity.of(recipe, tasks=player.hashes(), pool=pool, chat=agent.chat_of(()).hash)
         since = checkpoints.resume(identity)
@@ -164,11 +173,11 @@ def _progress(
             print(f"{since.path}: going on with step {first}; {again} later steps are done again", flush=True)
         ledger = Ledger(output / "ledger.jsonl", step=first)
         stack.callback(ledger.close)
-        steps = stack.enter_context((output / "steps.jsonl").open("a", encoding="utf-8"))
+        log = StepLog(output / "steps.jsonl", say=partial(print, flush=True))
+        stack.callback(log.close)
 
-        def report(metrics: dict[str, float]) -> None:
-            steps.write(json.dumps({"time": time.time(), **metrics}) + "\n")
-            steps.flush()
+        def look(number: int) -> Metrics:
+            return {} if number % EVERY else {"logprob_difference": agreement.demand(number)}
 
         rollouts = Rollouts(
             suite=suite,
@@ -185,7 +194,8 @@ def _progress(
             reward=recipe.suite.reward,
             seed=recipe.run.seed,
             filler=tokenizer.eos_token_id,
-            report=report,
+            report=log.played,
+            look=look,
             ledger=ledger,
         )
         stack.callback(rollouts.close)
@@ -201,6 +211,7 @@ def _progress(
             identity=identity,
             since=None if since is None else since.path,
             updated=updated,
+            logged=log.updated,
         )
 
 

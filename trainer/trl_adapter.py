@@ -7,7 +7,8 @@ processes, and its errors reach every one of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,18 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
+from pytest_thinkingbox.errors import ConfigurationError
+from thinkingbox_trainer.metrics import Metrics, numbers
 from thinkingbox_trainer.ranks import ROLLOUT_SECONDS, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Row, Step
 from thinkingbox_trainer.saving import Saving
 
 MakeStep = Callable[[int], Step]
+_TENSORBOARD = "TENSORBOARD_LOGGING_DIR"
 
 
 def make_trainer(
@@ -37,48 +41,79 @@ def make_trainer(
     output: Path,
     saving: Saving | None = None,
     updated: Callable[[int], None] = lambda version: None,
+    logged: Callable[[Mapping[str, Any]], None] = lambda logs: None,
 ) -> GRPOTrainer:
     """`make_step` makes all rows of a step, by its number from 0; None on ranks other than 0.
 
     Without `saving` there are no checkpoints. `updated` is told how many updates made the weights that the next step
-    samples from.
+    samples from; `logged` is given what TRL logs, the figures of the step among it.
     """
     skipping = _Skip()
     rollout = _Rollout(make_step, skipping)
+
+    def thinkingbox_reward(
+        *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
+    ) -> list[float | None]:
+        """What the rollout brought with each row, and the figures of the step for TRL's own log."""
+        if rollout.is_leader:
+            for name, value in numbers(rollout.metrics).items():
+                log_metric(f"thinkingbox/{name}", value)
+        return list(reward)
+
     trained = {"peft_config": _lora(recipe)} if recipe.model.method == "lora" else {}
     # TRL trains nothing, in silence, when there are fewer rows than prompts in a step; which row it takes makes no
     # difference, for the rollout chooses the tasks.
     rows = [{"prompt": [{"role": "user", "content": "-"}]} for _ in range(recipe.episodes.groups)]
     others = [] if saving is None else [saving.callback()]
-    trainer = GRPOTrainer(
-        model=model,
-        processing_class=tokenizer,
-        args=_config(recipe, output if saving is None else saving.writing, saves=saving is not None),
-        reward_funcs=[thinkingbox_reward],
-        train_dataset=Dataset.from_list(rows),
-        rollout_func=rollout,
-        callbacks=[skipping, _Updates(updated), *others],
-        **trained,
-    )
+    with _tensorboard_in(output / "tensorboard"):
+        trainer = GRPOTrainer(
+            model=model,
+            processing_class=tokenizer,
+            args=_config(recipe, output if saving is None else saving.writing, saves=saving is not None),
+            reward_funcs=[thinkingbox_reward],
+            train_dataset=Dataset.from_list(rows),
+            rollout_func=rollout,
+            callbacks=[skipping, _Updates(updated), _Logged(logged), *others],
+            **trained,
+        )
+    trainer.remove_callback(PrinterCallback)  # our own line says it
     if saving is not None:
         saving.trainer = trainer
     return trainer
 
 
-def thinkingbox_reward(*, reward: list[float | None], **_: Any) -> list[float | None]:
-    """What the rollout brought with each row. TRL calls it with all columns."""
-    return list(reward)
+@contextmanager
+def _tensorboard_in(folder: Path) -> Iterator[None]:
+    """Its writer asks the environment where to write when the trainer is made, and nobody else."""
+    before = os.environ.get(_TENSORBOARD)
+    os.environ[_TENSORBOARD] = str(folder) if before is None else before
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_TENSORBOARD]
 
 
 class _Rollout:
     def __init__(self, make_step: MakeStep | None, skipping: _Skip) -> None:
         self._make_step = make_step
         self._skipping = skipping
+        self.metrics: Metrics = {}
+
+    @property
+    def is_leader(self) -> bool:
+        return self._make_step is not None
 
     def __call__(self, prompts: list[Any], trainer: GRPOTrainer) -> dict[str, list[Any]]:
+        if len(trainer.reward_funcs) != 1:
+            raise ConfigurationError(
+                f"{len(trainer.reward_funcs)} reward functions: TRL takes an invalid episode, which has no reward, for "
+                "a failure as soon as another function returns a number for it. Make one function of them"
+            )
         make_step, number = self._make_step, trainer.state.global_step
         step = lead(None if make_step is None else lambda: make_step(number))
         self._skipping.skip = step.skip
+        self.metrics = step.metrics
         rank, here = trainer.accelerator.process_index, len(prompts)
         if len(step.rows) != here * trainer.accelerator.num_processes:
             raise RuntimeError(f"{len(step.rows)} rows were made, and TRL asks for {here} in each process")
@@ -113,6 +148,15 @@ class _Updates(TrainerCallback):  # type: ignore[misc]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self._updated(state.global_step)
+
+
+class _Logged(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, logged: Callable[[Mapping[str, Any]], None]) -> None:
+        self._logged = logged
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+        if state.is_world_process_zero:
+            self._logged(logs or {})
 
 
 def _lora(recipe: Recipe) -> LoraConfig:
@@ -161,7 +205,7 @@ def _config(recipe: Recipe, output: Path, *, saves: bool) -> GRPOConfig:
         logging_steps=1,
         save_strategy="steps" if saves else "no",
         save_steps=recipe.checkpoints.every,
-        report_to=[],
+        report_to=recipe.run.report_to,
         disable_tqdm=True,
         dataloader_pin_memory=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ class Trace:
     logprobs: list[float] | None = field(default_factory=list)
     chat: str = ""
     policy_versions: set[int] = field(default_factory=set)
+    seconds: float = 0.0
+    """How long the engine was waited for."""
 
     def wrote(self, generation: Generation) -> None:
         if generation.policy_version is not None:
@@ -188,9 +191,13 @@ class TokensSession:
             raise Stop("token_limit", f"{before} tokens were generated, the limit is {task.limits.tokens}")
         shown = [*trace.prompt, *trace.completion]
         most = min(room, spare, self._answer)
-        generation = await self._engine.generate(
-            shown, seed=(task.seed + self._turns) & 0x7FFFFFFF, most=most
-        )
+        asked = time.perf_counter()
+        try:
+            generation = await self._engine.generate(
+                shown, seed=(task.seed + self._turns) & 0x7FFFFFFF, most=most
+            )
+        finally:
+            trace.seconds += time.perf_counter() - asked
         self._turns += 1
         trace.wrote(generation)
         task.conversation.usage["agent"].add(

@@ -157,4 +157,5 @@ class Episode:
     lease: Lease | None = None
     seed_hash: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    user_seconds: float = 0.0  # of those of "converse", while the user was to answer
     started_at: float = 0.0

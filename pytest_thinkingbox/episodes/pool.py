@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest, Usage
 from pytest_thinkingbox.episodes.restore import restore_episode
@@ -18,6 +18,8 @@ from pytest_thinkingbox.episodes.slots import Slots
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.rulings import Ruling
+
+T = TypeVar("T")
 
 CLOSE_SECONDS = 15.0
 """How long `close` waits for running episodes to let go of what they hold."""
@@ -133,6 +135,10 @@ class EpisodePool:
             usage.include(used)
             if self._purse is not None:
                 self._purse.spend_on_judge(used)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """In the loop of the episodes, beside whatever plays: what they use belongs to that loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._running_loop())
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._closed:

@@ -294,7 +294,13 @@ async def _converse(
                 with clock.running():
                     conversation.response = await session.reply(message)
                 over = recorder.ended or (stage is not None and stage.ends(conversation.response))
-                message = None if user is None or over else await user.reply(conversation)
+                if user is None or over:
+                    break
+                asked = time.perf_counter()
+                try:
+                    message = await user.reply(conversation)
+                finally:
+                    episode.user_seconds += time.perf_counter() - asked
         except Stop as stop:
             conversation.stop_reason = stop.reason
             conversation.stop_detail = stop.detail

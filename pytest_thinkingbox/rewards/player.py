@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from importlib import import_module
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pytest_thinkingbox.agents.base import Agent
 from pytest_thinkingbox.backends import make_backend
@@ -18,12 +19,14 @@ from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin.collected import Collected, collect
 from pytest_thinkingbox.plugin.record import task_hash
 
+T = TypeVar("T")
+
 
 class Player:
     """Plays episodes of the suite that `arguments` (pytest's) name, up to `concurrency` at once.
 
     Nothing is played again here: whoever trains decides what an invalid episode means. Databases are given back as soon
-    as an episode has ended: what changed is in the episode.
+    as an episode has ended, unless somebody wants to look again: what changed is in the episode.
     """
 
     def __init__(
@@ -60,12 +63,19 @@ class Player:
         """Of each task, what is known of it before there is a database."""
         return {task: task_hash(plan) for task, plan in self._collected.plans.items()}
 
-    def play(self, task_id: str, *, member: int, seed: int) -> Future[Episode]:
-        """One episode. The future raises what stops a campaign: ConfigurationError, Stopped."""
+    def play(self, task_id: str, *, member: int, seed: int, keep: bool = False) -> Future[Episode]:
+        """One episode. The future raises what stops a campaign: ConfigurationError, Stopped.
+
+        With `keep` the database of a valid one stays until the caller releases its lease.
+        """
         request = self.request(task_id, member=member, seed=seed)
         ended: Future[Episode] = Future()
-        self._pool.submit(request).add_done_callback(lambda tries: _hand_over(tries, ended))
+        self._pool.submit(request).add_done_callback(lambda tries: _hand_over(tries, ended, keep=keep))
         return ended
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """In the loop in which the agent lives: a question to its engine, beside whatever plays."""
+        return self._pool.run(coroutine)
 
     def close(self) -> None:
         self._stopped.set()
@@ -92,13 +102,13 @@ class Player:
         )
 
 
-def _hand_over(played: Future[Tries], ended: Future[Episode]) -> None:
+def _hand_over(played: Future[Tries], ended: Future[Episode], *, keep: bool) -> None:
     error = played.exception()
     if error is not None:
         ended.set_exception(error)
         return
     [episode] = played.result()
-    if episode.lease is not None:
+    if episode.lease is not None and not keep:
         episode.lease.release()
         episode.lease = None
     ended.set_result(episode)

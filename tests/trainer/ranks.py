@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -30,14 +31,20 @@ def main(recipe_path: str, world: str, output: str) -> None:
             )
             for at, reward in enumerate(rewards)
         ]
-        return Step(rows=rows, skip=False, metrics={})
+        return Step(rows=rows, skip=False, metrics={"step": number, "groups": 2})
 
     trainer = make_trainer(
-        recipe, model=model, tokenizer=tokenizer, make_step=make_step, output=Path(output).parent
+        recipe,
+        model=model,
+        tokenizer=tokenizer,
+        make_step=make_step if os.environ["RANK"] == "0" else None,
+        output=Path(output).parent,
     )
     trainer.train()
     if trainer.accelerator.is_main_process:
-        norms = [float(one["grad_norm"]) for one in trainer.state.log_history if "grad_norm" in one]
+        steps = [one for one in trainer.state.log_history if "grad_norm" in one]
+        assert [one["thinkingbox/groups"] for one in steps] == [2.0, 2.0]
+        norms = [float(one["grad_norm"]) for one in steps]
         Path(output).write_text(
             json.dumps({"processes": trainer.accelerator.num_processes, "norms": norms}), encoding="utf-8"
         )

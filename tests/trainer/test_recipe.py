@@ -16,7 +16,7 @@ def wrong(tmp_path, *changes: tuple[str, str]) -> str:
 def test_a_recipe_is_read(tmp_path):
     recipe = read_recipe(write_recipe(tmp_path))
     assert (recipe.episodes.groups, recipe.algorithm.learning_rate) == (2, 1e-3)
-    assert len(settings(recipe)) == 55
+    assert len(settings(recipe)) == 56
 
 
 def test_a_setting_that_is_missing_is_named_with_its_place(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import signal
@@ -14,8 +15,10 @@ from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
 from pytest_thinkingbox.errors import ProviderDown
 from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
+from pytest_thinkingbox.state.model import StateDiff
 from tests.rewards.suites import forgotten, write_suite
 from tests.tokens.tokenizer import END, ByteTokenizer
+from thinkingbox_trainer.checks import WrongVerdict
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.rollout import Rollouts, StalePolicy, Step, Traces, TrainingStopped
@@ -26,33 +29,45 @@ TASKS = [f"test_shop.py::{name}" for name in ("test_close", "test_rows", "test_a
 
 class Policy:
     """Closes the order in every second episode and loses it in the others, or does nothing there when it is `idle`;
-    every `down`th request fails. `versions` are those of the weights, in turn; `kills` is a process that is ended at
-    the fifth request."""
+    every `down`th request fails, or with `up` all but every so manyth first request of an episode, or with `unlucky`
+    that of every episode whose seed it divides. `versions` are those of the weights, in turn; `kills` is a process that
+    is ended at the fifth request."""
 
     def __init__(
         self,
         *,
         down: int = 0,
+        up: int = 0,
+        unlucky: int = 0,
         always: str | None = None,
         idle: bool = False,
+        seconds: float = 0.0,
         versions: tuple[int | None, ...] = (None,),
         kills: int | None = None,
     ) -> None:
         self._versions = versions
         self._kills = kills
         self._down = down
+        self._up = up
+        self._unlucky = unlucky
+        self._seconds = seconds
         self._idle = idle
         self._always = always
         self._requests = 0
 
     async def generate(self, ids, *, seed, most):
         self._requests += 1
-        if self._down and self._requests % self._down == 0:
-            raise ProviderDown("the engine is down")
-        version = self._versions[self._requests % len(self._versions)]
-        if self._kills is not None and self._requests == 5:
+        number = self._requests
+        version = self._versions[number % len(self._versions)]
+        if self._kills is not None and number == 5:
             os.kill(self._kills, signal.SIGKILL)
+        await asyncio.sleep(self._seconds)
         answered = ids.count(257) > 3  # by a tool
+        out = self._up and not answered and number % self._up
+        if self._unlucky and not answered and seed % self._unlucky == 0:
+            out = True
+        if out or (self._down and number % self._down == 0):
+            raise ProviderDown("the engine is down")
         if answered or (self._idle and seed % 2 == 0):
             return Generation(ByteTokenizer().encode(f"Done.{END}"), policy_version=version)
         status = self._always or ("closed" if seed % 2 else "lost")
@@ -102,7 +117,9 @@ def rollouts(suite, played):
     engine, player, traces = played
     opened = []
 
-    def make(policy: Policy, *, reward="binary", ledger: Ledger | None = None, **rules) -> Rollouts:
+    def make(
+        policy: Policy, *, reward="binary", report=print, look=lambda number: {}, ledger=None, **rules
+    ) -> Rollouts:
         engine.policy = policy
         given = {"groups": 2, "size": 4, "most_episodes": 60, "refill": "member", "replace_uniform": True}
         made = Rollouts(
@@ -115,6 +132,8 @@ def rollouts(suite, played):
             seed=1,
             filler=256,
             ledger=ledger,
+            report=report,
+            look=look,
         )
         opened.append(made)
         return made
@@ -174,9 +193,81 @@ def test_the_second_step_in_a_row_without_enough_groups_ends_the_run(rollouts):
         one.step(1)
 
 
-def test_t15_a_batch_that_is_mostly_invalid_ends_the_run(rollouts):
-    with pytest.raises(TrainingStopped, match="episodes were invalid; look at what is down"):
-        rollouts(Policy(down=1)).step(0)
+def test_t15_nine_tenths_of_a_batch_invalid_are_no_rewards_and_end_the_run(rollouts):
+    """The 20 requests of the four episodes that would pass are too few: 9 of 10 requests fail."""
+    told = []
+    one = rollouts(Policy(up=10), groups=2, size=5, most_episodes=10, report=told.append)
+    with pytest.raises(TrainingStopped, match=r"step 0: 9 of 10 episodes were invalid; look at what is down"):
+        one.step(0)
+    [metrics] = told
+    assert (metrics["episodes"], metrics["episodes_invalid"], metrics["invalid_share"]) == (10, 9, 0.9)
+    assert (metrics["groups"], metrics["groups_given_up"]) == (0, 2)
+    assert math.isnan(metrics["reward"])  # and not 0.0
+    assert sum(count for turns in metrics["invalid"].values() for count in turns.values()) == 9
+
+
+def test_up_to_half_of_a_batch_may_be_invalid(rollouts):
+    step = rollouts(Policy(unlucky=3), most_episodes=1000).step(0)
+    assert 0.2 < step.metrics["invalid_share"] <= 0.5
+    assert None not in rewards(step)
+
+
+def test_t40_a_group_all_passed_or_all_failed_is_replaced_in_training(rollouts):
+    """Where a recipe keeps it, it is there, and counted all the same."""
+    for status, reward in (("closed", 1.0), ("lost", 0.0)):
+        kept = rollouts(Policy(always=status), replace_uniform=False).step(0)
+        assert rewards(kept) == [reward] * 8
+        assert (kept.metrics["groups_uniform"], kept.metrics["groups_replaced"]) == (2, 0)
+        replaced = rollouts(Policy(always=status)).step(0)
+        assert rewards(replaced) == [None] * 8
+        assert (replaced.metrics["groups_uniform"], replaced.metrics["groups_replaced"]) == (4, 2)
+
+
+def test_invalid_episodes_are_counted_by_task_and_by_turns_that_they_survived(rollouts):
+    step = rollouts(Policy(down=9)).step(0)
+    turns = [int(turn) for counts in step.metrics["invalid"].values() for turn in counts]
+    assert set(step.metrics["invalid"]) <= set(TASKS)
+    assert set(turns) <= {0, 1}  # it has two turns, and one that was answered twice is valid
+    counted = sum(sum(counts.values()) for counts in step.metrics["invalid"].values())
+    assert counted == step.metrics["episodes_invalid"] > 0
+
+
+def test_lengths_of_refilled_groups_are_told_from_those_of_clean_ones(rollouts):
+    clean = rollouts(Policy()).step(0)
+    assert math.isnan(clean.metrics["length_refilled"])
+    lengths = [len(row.completion) for row in clean.rows]
+    assert clean.metrics["length_clean"] == sum(lengths) / 8
+    refilled = rollouts(Policy(unlucky=7), refill="group", most_episodes=1000).step(0)
+    assert refilled.metrics["groups_refilled"] == 1
+    lengths = {sum(len(row.completion) for row in refilled.rows[at : at + 4]) / 4 for at in (0, 4)}
+    assert {refilled.metrics["length_clean"], refilled.metrics["length_refilled"]} == lengths
+
+
+def test_a_step_says_where_its_time_went(rollouts):
+    metrics = rollouts(Policy(seconds=0.05)).step(1).metrics
+    assert 16 * 0.05 <= metrics["seconds_model"] < 16 * 0.5
+    assert 0 < metrics["seconds_tools"] < 5
+    assert 0 < metrics["seconds_grading"] < 5
+    assert metrics["seconds_user"] == 0
+
+
+def test_a_passed_member_of_each_group_is_graded_again_in_step_nought(rollouts):
+    one = rollouts(Policy(), replace_uniform=False)
+    assert 1 <= one.step(0).metrics["regraded"] <= 2
+    assert one.step(1).metrics["regraded"] == 0
+
+
+def test_a_passed_episode_that_differs_by_full_comparison_ends_the_run(rollouts, monkeypatch):
+    monkeypatch.setattr(
+        "pytest_thinkingbox.backends.sqlite.lease.SqliteLease._full", lambda lease, judge: StateDiff()
+    )
+    with pytest.raises(WrongVerdict, match="the changes of a passed episode differ by full comparison"):
+        rollouts(Policy(always="closed"), replace_uniform=False).step(10)
+
+
+def test_what_is_looked_at_before_a_step_is_among_its_figures(rollouts):
+    one = rollouts(Policy(), look=lambda number: {"seen": number})
+    assert one.step(3).metrics["seen"] == 3
 
 
 def test_credit_is_a_reward_only_where_it_is_asked_for(rollouts, monkeypatch):

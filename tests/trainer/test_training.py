@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -20,11 +21,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tokens.chat import Chat
 from tests.rewards.suites import forgotten
 from tests.trainer.recipes import write_recipe
 from tests.trainer.tiny import write_world
-from thinkingbox_trainer.engine import TransformersEngine
+from thinkingbox_trainer.checks import TOLERANCE, Agreement, PoliciesDiffer
+from thinkingbox_trainer.engine import TransformersEngine, logprobs
 from thinkingbox_trainer.recipe import read_recipe
 from thinkingbox_trainer.rollout import Row, Step
 from thinkingbox_trainer.run import train
@@ -138,11 +141,50 @@ def test_a_skipped_step_leaves_weights_and_moments_bit_identical(world, tmp_path
     assert int(moments["step"]) == 1
 
 
+def test_two_groups_of_unequal_lengths_have_the_mean_over_all_tokens(world, tmp_path):
+    """And not the mean of the groups' or the episodes' means: one more long episode counts by its tokens."""
+    rewards = (0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    short = [
+        Row(prompt=[5, 6], completion=[10 + at], mask=[1], reward=rewards[at], task="s") for at in range(4)
+    ]
+    long = [
+        Row(
+            prompt=[5, 6],
+            completion=list(range(30 + at, 39 + at)),
+            mask=[1] * 9,
+            reward=rewards[4 + at],
+            task="l",
+        )
+        for at in range(4)
+    ]
+    trainer, [before, _] = stepped(world, tmp_path, Step(rows=[*short, *long], skip=False, metrics={}))
+    expected = token_mean_gradient(world, [*short, *long])
+    assert gradient(trainer) == pytest.approx(expected, rel=1e-3)
+    assert before
+
+
+def token_mean_gradient(world, rows: list[Row]) -> float:
+    """By hand: minus the sum over all tokens of advantage x log-probability, over the number of tokens."""
+    model, _ = loaded(world)
+    loss, tokens = torch.zeros(()), sum(len(one.completion) for one in rows)
+    for group in (rows[:4], rows[4:]):
+        rewards = torch.tensor([one.reward for one in group])
+        advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
+        for one, advantage in zip(group, advantages, strict=True):
+            ids = torch.tensor([[*one.prompt, *one.completion]])
+            logits = model(ids).logits[0, len(one.prompt) - 1 : -1].log_softmax(-1)
+            loss = loss - advantage * logits.gather(-1, ids[0, len(one.prompt) :, None]).sum() / tokens
+    loss.backward()
+    return float(
+        torch.nn.utils.get_total_norm([one.grad for one in model.parameters() if one.grad is not None])
+    )
+
+
 @pytest.mark.parametrize("method", ["full", "lora"])
-def test_two_processes_have_the_gradient_of_one(world, tmp_path, method):
+def test_two_processes_have_the_gradients_of_one_in_two_steps(world, tmp_path, method):
     norms = []
     for processes in (1, 2):
-        changes = [("steps = 2", "steps = 1"), ("batch = 4", f"batch = {4 // processes}")]
+        changes = [("batch = 4", f"batch = {4 // processes}")]
         changes.append(("processes = 1", f"processes = {processes}"))
         if method == "lora":
             changes.append(LORA)
@@ -164,9 +206,68 @@ def test_two_processes_have_the_gradient_of_one(world, tmp_path, method):
         assert done.returncode == 0, done.stderr[-4000:]
         found = json.loads((folder / "norms.json").read_text())
         assert found["processes"] == processes
-        norms += found["norms"]
-    assert norms[0] > 0.001
+        norms.append(found["norms"])
+    assert len(norms[0]) == 2
+    assert min(norms[0]) > 0.001
     assert norms[1] == pytest.approx(norms[0], rel=1e-3)
+
+
+def test_t43_a_second_reward_function_is_refused(world, tmp_path):
+    recipe = read_recipe(write_recipe(tmp_path))
+    model, tokenizer = loaded(world)
+    step = Step(rows=rows(*[0.0, None, 1.0, 1.0] * 2), skip=False, metrics={})
+    trainer = make_trainer(
+        recipe, model=model, tokenizer=tokenizer, make_step=lambda number: step, output=tmp_path
+    )
+    trainer.reward_funcs.append(lambda completions, **_: [1.0] * len(completions))
+    with pytest.raises(ConfigurationError, match="2 reward functions: TRL takes an invalid episode"):
+        trainer.train()
+
+
+def test_the_figures_of_a_step_are_in_the_log_of_the_library(world, tmp_path):
+    metrics = {"step": 0, "groups": 2, "reward": math.nan, "seconds_model": 1.5, "invalid": {"t": {"1": 1}}}
+    step = Step(rows=rows(*[0.0, 0.0, 1.0, 1.0] * 2), skip=False, metrics=metrics)
+    trainer, _ = stepped(world, tmp_path, step)
+    [log] = [one for one in trainer.state.log_history if "grad_norm" in one]
+    assert (log["thinkingbox/groups"], log["thinkingbox/seconds_model"]) == (2.0, 1.5)
+    assert "thinkingbox/reward" not in log  # of nothing
+    assert log["reward"] == 0.5
+
+
+def test_tensorboard_gets_them(world, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    step = Step(rows=rows(*[0.0, 0.0, 1.0, 1.0] * 2), skip=False, metrics={"step": 0, "invalid_share": 0.25})
+    stepped(world, tmp_path, step)
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    [share] = events.Scalars("train/thinkingbox/invalid_share")
+    assert share.value == 0.25
+    assert events.Scalars("train/grad_norm")[0].value > 0
+
+
+def asked_of(engine, model) -> Agreement:
+    return Agreement(
+        prompt=list(range(40, 60)),
+        write=lambda ids: asyncio.run(engine.generate(ids, seed=1, most=32)),
+        score=lambda prompt, ids: logprobs(model, prompt, ids, temperature=0.7),
+        tolerance=TOLERANCE["float32"],
+    )
+
+
+def test_sampler_and_trainer_agree_in_the_log_probabilities_of_a_sequence(world):
+    model, tokenizer = loaded(world)
+    engine = TransformersEngine(model, end=tokenizer.eos_token_id, temperature=0.7)
+    assert asked_of(engine, model).demand(0) < 1e-4
+
+
+def test_a_sampler_with_the_weights_of_an_earlier_step_ends_the_run(world, tmp_path):
+    stale, tokenizer = loaded(world)
+    step = Step(rows=rows(*[0.0, 0.0, 1.0, 1.0] * 2), skip=False, metrics={})
+    trainer, _ = stepped(world, tmp_path, step)
+    engine = TransformersEngine(stale, end=tokenizer.eos_token_id, temperature=0.7)
+    with pytest.raises(PoliciesDiffer, match="the sampler has other weights than those that are trained"):
+        asked_of(engine, trainer.model).demand(10)
 
 
 def test_an_error_of_the_rollout_ends_the_run(world, tmp_path):
@@ -232,7 +333,7 @@ def test_the_interpretation_holds_for_a_tokenizer_of_the_library(world):
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])
-def test_a_recipe_trains_a_model_on_a_suite(world, method):
+def test_a_recipe_trains_a_model_on_a_suite(world, method, capsys):
     changes = [('output = "out"', f'output = "out-{method}"')]
     if method == "lora":
         changes.append(LORA)
@@ -244,6 +345,10 @@ def test_a_recipe_trains_a_model_on_a_suite(world, method):
     assert [line["step"] for line in lines] == [0, 1]
     assert all(line["groups"] == 2 and line["invalid_share"] == 0 for line in lines)
     assert all(0 < line["reward"] < 1 for line in lines)
+    assert all(line["grad_norm"] > 0 and line["seconds_model"] > 0 for line in lines)
+    assert lines[0]["logprob_difference"] < 1e-3
+    assert "logprob_difference" not in lines[1]
+    assert capsys.readouterr().out.count("; gradient ") == 2
     logs = [one for one in trainer.state.log_history if "grad_norm" in one]
     assert [one["grad_norm"] > 0 for one in logs] == [True, True]
     if method == "full":
