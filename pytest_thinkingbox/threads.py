@@ -18,6 +18,8 @@ from functools import partial
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from pytest_thinkingbox.lane import LANE
+
 T = TypeVar("T")
 
 PATIENCE = 0.01
@@ -178,12 +180,16 @@ class _Worker:
             self._woken.release()
 
     def _work(self) -> None:
+        turn = None
         while True:
+            turn = LANE.go_on(turn)
             job = self._line.take(self)
             if job is not None:
                 job()
                 del job  # it holds what the step was given
-            elif not self._woken.acquire(timeout=_IDLE_SECONDS):
+                continue
+            LANE.leave(turn)
+            if not self._woken.acquire(timeout=_IDLE_SECONDS):
                 if self._line.dismiss(self):
                     return
                 self._woken.acquire()

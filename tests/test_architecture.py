@@ -15,7 +15,8 @@ MOST_LINES = 450
 
 # Lowest first. A module belongs to the longest name that fits; it may import its own kind and what lies below.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "threads", "folders"),
+    ("errors", "lane", "folders"),
+    ("threads",),
     ("declare", "state"),
     ("records", "episodes.model", "episodes.clock", "episodes.seeds"),
     ("stats", "effects", "tokens", "agents.base", "backends.base", "backends.server"),

@@ -16,6 +16,7 @@ from pytest_thinkingbox.episodes.restore import restore_episode
 from pytest_thinkingbox.episodes.run import World, run_episode
 from pytest_thinkingbox.episodes.slots import Slots
 from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.lane import LaneSelector
 from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.rulings import Ruling
 
@@ -172,7 +173,7 @@ class EpisodePool:
                 if self._world.servers is not None:
                     await self._world.servers.aclose()
 
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(LaneSelector())) as runner:
             loop = runner.get_loop()
             running = loop.create_task(main())
             while not running.done():

@@ -24,6 +24,7 @@ from pytest_thinkingbox.episodes.outcomes import TRUNCATED, Verdict, failed, inv
 from pytest_thinkingbox.episodes.pool import BudgetSpent, EpisodePool, Stopped, Tries
 from pytest_thinkingbox.episodes.run import current_attempt
 from pytest_thinkingbox.errors import Cause, ConfigurationError
+from pytest_thinkingbox.lane import LANE, Turn
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.again import episode_of
 from pytest_thinkingbox.plugin.campaign import NODE
@@ -95,6 +96,7 @@ class Runner:
         self._judge = judge
         self._window = WINDOW * share(options.concurrency, session.config)
         self._waiting = 0
+        self._turn: Turn | None = None
         self._called: Run | None = None
         self._next = 0
         self._keeper = Keeper(folder=folder, options=options, campaign=campaign)
@@ -206,6 +208,7 @@ class Runner:
 
     def _wait(self, future: Future[T]) -> T:
         """The future's result; in short waits, so that Ctrl-C gets through."""
+        LANE.leave(self._turn)
         self._live.begin()
         try:
             while True:
@@ -217,6 +220,7 @@ class Runner:
                     self._live.update()
         finally:
             self._live.end()
+            self._turn = LANE.enter()  # to judge; until the next attempt is waited for
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -386,6 +390,7 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
+        LANE.leave(self._turn)
         self._pool.close()
         for handler in private.capture_handlers(self._session.config):
             handler.removeFilter(self._log_filter)

@@ -6,13 +6,13 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from pytest_thinkingbox.backends.sqlite.lane import LANE
 from pytest_thinkingbox.backends.sqlite.lease import SqliteLease
 from pytest_thinkingbox.backends.sqlite.store import Store
 from pytest_thinkingbox.backends.sqlite.template import Template, build_seed, build_start
 from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.lane import LANE
 
 _Key = tuple[Environment, str | None]
 

@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 from sqlalchemy.pool import QueuePool
 
 from pytest_thinkingbox.backends.sqlite import engines
-from pytest_thinkingbox.backends.sqlite.lane import LANE, Turn
+from pytest_thinkingbox.lane import LANE, Turn
 
 _ENDED = "the attempt has ended: its database can no longer be used"
 

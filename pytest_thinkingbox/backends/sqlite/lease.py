@@ -25,7 +25,6 @@ from pytest_thinkingbox.backends.sqlite.compare import (
 from pytest_thinkingbox.backends.sqlite.decoding import decode_text
 from pytest_thinkingbox.backends.sqlite.files import databases_work_in
 from pytest_thinkingbox.backends.sqlite.gate import Gate
-from pytest_thinkingbox.backends.sqlite.lane import LANE
 from pytest_thinkingbox.backends.sqlite.place import AttemptFile
 from pytest_thinkingbox.backends.sqlite.quick import PageCandidates, join_candidates
 from pytest_thinkingbox.backends.sqlite.readonly import ReadOnlyEngine
@@ -33,6 +32,7 @@ from pytest_thinkingbox.backends.sqlite.rebuild import rebuild
 from pytest_thinkingbox.backends.sqlite.rows import read_rows
 from pytest_thinkingbox.backends.sqlite.template import Template
 from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.lane import LANE
 from pytest_thinkingbox.state.diff import same
 from pytest_thinkingbox.state.model import SchemaDelta, StateDiff
 

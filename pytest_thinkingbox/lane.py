@@ -1,8 +1,9 @@
-"""One thread at a time goes through SQLite, so that threads do not throw each other off their cores.
+"""One thread of this process at a time computes for attempts, so that they do not throw each other off their cores.
 
-Python's sqlite3 lets go of the interpreter lock at every step, and each time another thread that wants to run takes it:
-with eight attempts at once on two cores, an attempt of five tool calls made 520 context switches, which cost more than
-the attempt itself. A thread that waits for its turn wants nothing from the interpreter.
+Python lets go of the interpreter lock at every step of SQLite and every call of the system, and each time another
+thread that wants to run takes it, on another core, where nothing that it needs is at hand: with 128 attempts at once
+on two cores an attempt of five tool calls cost twice as much as on one core. A thread that waits for its turn wants
+nothing from the interpreter.
 
 Turns are a matter of speed only. Whoever waits takes over from a holder that has kept the lane for `PATIENCE`, because
 that one waits for something itself; a holder that has lost the lane goes on beside it.
@@ -11,6 +12,7 @@ that one waits for something itself; a holder that has lost the lane goes on bes
 from __future__ import annotations
 
 import asyncio
+import selectors
 import threading
 import time
 from collections import deque
@@ -19,6 +21,7 @@ from contextlib import contextmanager
 
 PATIENCE = 0.01
 """Seconds that a turn may last while others wait; usual ones take a tenth of it."""
+_SHARE = 0.003  # seconds of small pieces of work under one turn while others wait
 
 
 class Turn:
@@ -47,8 +50,10 @@ class Lane:
 
         None, at once, in a thread that has the lane already or that runs an event loop, which must not wait.
         """
-        if asyncio._get_running_loop() is not None:
-            return None
+        return None if asyncio._get_running_loop() is not None else self.wait()
+
+    def wait(self) -> Turn | None:
+        """The same, also where an event loop runs: for the loop itself, between two rounds."""
         turn = Turn()
         with self._lock:
             holder = self._holder
@@ -83,6 +88,14 @@ class Lane:
                 self._give(following)
                 following.given.release()
 
+    def go_on(self, turn: Turn | None) -> Turn | None:
+        """The turn for the next piece of work; those who wait go first if this one has lasted for a while."""
+        if turn is not None and self._holder is turn:
+            if not self._waiting or time.monotonic() - self._since < _SHARE:
+                return turn
+            self.leave(turn)
+        return self.enter()
+
     @contextmanager
     def turn(self) -> Iterator[None]:
         turn = self.enter()
@@ -98,3 +111,20 @@ class Lane:
 
 LANE = Lane()
 """Of this process."""
+
+
+class LaneSelector(selectors.DefaultSelector):
+    """For an event loop: it has a turn while it calls back, and none while it waits for something to happen."""
+
+    _turn: Turn | None = None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        LANE.leave(self._turn)
+        try:
+            return super().select(timeout)
+        finally:
+            self._turn = LANE.wait()
+
+    def close(self) -> None:
+        LANE.leave(self._turn)
+        super().close()
