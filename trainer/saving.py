@@ -17,6 +17,14 @@ from thinkingbox_trainer.ranks import lead
 _SHARD = "5GB"
 
 
+def _numbered_cpu(storage: Any, location: str) -> Any:
+    return storage if location.startswith("cpu:") else None
+
+
+# Of several processes on a CPU each has "cpu:0", where the library wants the optimizer, and torch knows "cpu" only.
+torch.serialization.register_package(15, lambda storage: None, _numbered_cpu)
+
+
 class Saving:
     """On rank 0 `state` tells what ours is after so many steps; None on the others."""
 

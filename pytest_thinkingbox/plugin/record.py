@@ -128,7 +128,8 @@ def task_hash(plan: Plan) -> str:
     makes them."""
     database = plan.task.environment.database
     hashes = hashes_of(plan, seed=_digest(_made_by(database.schema), _made_by(database.seed)))
-    return _digest(*(str(one) for one in (hashes.prompt, hashes.environment, hashes.seed, hashes.checker)))
+    parts = (hashes.prompt, hashes.environment, hashes.seed, hashes.checker, _stable(dict(plan.parameters)))
+    return _digest(*(str(one) for one in parts))
 
 
 def _made_by(source: Any) -> str:

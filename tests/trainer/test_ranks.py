@@ -13,6 +13,11 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (dependency group `train`)")
 
+import torch
+
+from tests.trainer.recipes import write_recipe
+from tests.trainer.tiny import write_world
+
 ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -22,7 +27,7 @@ def pair():
     """Starts two ranks of `pair.py`."""
     begun: list[subprocess.Popen[str]] = []
 
-    def start(what: str) -> list[subprocess.Popen[str]]:
+    def start(*what: str) -> list[subprocess.Popen[str]]:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         for rank in (0, 1):
@@ -38,7 +43,7 @@ def pair():
             }
             begun.append(
                 subprocess.Popen(
-                    [sys.executable, str(Path(__file__).with_name("pair.py")), what],
+                    [sys.executable, str(Path(__file__).with_name("pair.py")), *what],
                     env=environ,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -53,16 +58,25 @@ def pair():
         one.communicate()
 
 
-def test_a_rank_that_waits_for_long_goes_on_when_rank_0_is_done(pair):
-    said = [one.communicate(timeout=120) for one in pair("later")]
-    assert [out.splitlines()[-1] for out, _ in said] == ["done", "done"], said
-
-
-def test_an_error_of_rank_0_ends_all(pair):
+def test_a_long_wait_ends_nobody_and_an_error_of_rank_0_ends_all(pair):
     leader, other = pair("raise")
     assert "OSError: no space left" in leader.communicate(timeout=120)[1]
-    assert "LeaderFailed: rank 0: OSError: no space left" in other.communicate(timeout=30)[1]
+    out, said = other.communicate(timeout=30)
+    assert "LeaderFailed: rank 0: OSError: no space left" in said
+    assert out.splitlines()[-1] == "was away"
     assert (leader.returncode, other.returncode) == (1, 1)
+
+
+def test_two_ranks_go_on_from_a_checkpoint_of_both(pair, tmp_path):
+    """To the same weights, and with the random generators that each of them had."""
+    pytest.importorskip("trl", reason="trl is not installed (dependency group `train`)")
+    write_world(tmp_path)
+    write_recipe(tmp_path, ("processes = 1", "processes = 2"), ("accumulation = 2", "accumulation = 1"))
+    said = [one.communicate(timeout=180) for one in pair("resume", str(tmp_path))]
+    assert [out.splitlines()[-1:] for out, _ in said] == [["True True"]] * 2, said
+    generators = tmp_path / "straight" / "checkpoints" / "step-2"
+    first, second = (torch.load(generators / f"rng_state_{rank}.pth", weights_only=False) for rank in (0, 1))
+    assert not torch.equal(first["cpu"], second["cpu"])
 
 
 @pytest.mark.parametrize("what", ["freeze", "die"])
