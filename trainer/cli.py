@@ -99,13 +99,6 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
             file=sys.stderr,
         )
         return 2
-    if recipe.hardware.sharding == "full":
-        print(
-            f"{path}: hardware.sharding = 'full' can be planned but not run by this version: its engine generates with "
-            "the whole model in one process",
-            file=sys.stderr,
-        )
-        return 2
     from thinkingbox_trainer.ranks import Terminated
     from thinkingbox_trainer.run import train
 

@@ -70,7 +70,7 @@ def test_an_engine_that_this_version_does_not_run_is_refused(tmp_path, monkeypat
 def test_weights_that_are_split_are_refused_and_not_kept_whole_in_silence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cli, "_missing", list)
     assert cli.main([str(write_recipe(tmp_path, ('sharding = "none"', 'sharding = "full"')))]) == 2
-    assert "hardware.sharding = 'full' can be planned but not run" in capsys.readouterr().err
+    assert "hardware.sharding = 'full' cannot be run" in capsys.readouterr().err
 
 
 def test_a_wrong_recipe_is_one_line_and_no_traceback(tmp_path, capsys):
