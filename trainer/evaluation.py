@@ -144,7 +144,8 @@ def pytest_command(
         "tokenizer": _found(policy.tokenizer or policy.path, folder=folder),
         "base-url": url,
         "attempts": part.attempts,
-        "purpose": "evaluation",
+        # Tasks that choose a checkpoint say nothing of the one that was chosen.
+        "purpose": "validation" if "validation" in recipe.suite.splits else "evaluation",
         "seed": part.seed,
         "temperature": sampling.temperature,
         "extra-body": json.dumps(

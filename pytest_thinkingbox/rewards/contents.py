@@ -29,6 +29,7 @@ from pytest_thinkingbox.plugin.collected import collect
 from pytest_thinkingbox.plugin.record import hashes_of
 from pytest_thinkingbox.records.model import shallow
 from pytest_thinkingbox.selection.contents import (
+    GRAM,
     Contents,
     TaskContents,
     World,
@@ -111,7 +112,8 @@ def _words_of(user: object) -> str:
                 [user.context, *user.private.values(), *(one.value for one in user.checked.values())]
             )
         case Script():
-            return " ".join(user.lines)
+            said = " ".join(user.lines)
+            return said if len(normalised(said).split()) >= GRAM else ""  # "Yes, please." is everybody's
     return _source(user)
 
 

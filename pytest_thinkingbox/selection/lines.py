@@ -97,15 +97,17 @@ def selection_lines(manifest: Manifest, *, width: int = 80, color: bool = False)
 
 
 def trained_on(manifest: Manifest, sides: Sequence[Side]) -> list[Mismatch]:
-    """Tasks that a comparison cannot say anything about, since they taught one of the agents."""
+    """Tasks that a comparison says nothing about: they taught one of the agents, or are there to choose it."""
     tasks = dict.fromkeys(task for side in sides for task in side.info.tasks)
-    pool = set(manifest.of(*TRAINED))
-    found = [task for task in tasks if task in pool]
-    if not found:
-        return []
-    return [
-        Mismatch(key="trained", text=f"{len(found)} of {len(tasks)} tasks were trained on: {named(found)}")
-    ]
+    kinds = [("trained", "were trained on", manifest.of("train"))]
+    if any(side.info.purpose != "validation" for side in sides):
+        kinds.append(("validation", "are there to choose a checkpoint", manifest.of("validation")))
+    found = []
+    for key, what, pool in kinds:
+        here = [task for task in pool if task in tasks]
+        if here:
+            found.append(Mismatch(key=key, text=f"{len(here)} of {len(tasks)} tasks {what}: {named(here)}"))
+    return found
 
 
 def training_lines(manifest: Manifest, evaluated: Contents, sides: Sequence[Side]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.selection.choose import Contaminated, choose, read_exclusions
 from pytest_thinkingbox.selection.demonstrations import read_demonstrations
-from pytest_thinkingbox.selection.lines import selection_lines, training_lines
+from pytest_thinkingbox.selection.lines import selection_lines, trained_on, training_lines
 from pytest_thinkingbox.selection.manifest import Manifest, note_evaluations, read_manifest, write_manifest
 from pytest_thinkingbox.selection.pool import Shares
 from pytest_thinkingbox.selection.proofs import read_proof
@@ -254,3 +254,17 @@ def test_what_training_and_evaluation_share_is_named(tmp_path: Path) -> None:
         "simulator: none",
         "judge: none",
     ]
+
+
+def test_tasks_that_taught_or_chose_an_agent_say_nothing_of_it(tmp_path: Path) -> None:
+    pool = made(tmp_path, shares=Shares(validation=0.5, held_out=0, unseen=0), min_valid=1)
+    taught, chose = pool.of("train")[0], pool.of("validation")[0]
+
+    def keys(purpose: str, *tasks: str) -> list[str]:
+        side = campaign(tmp_path, f"{purpose}{len(tasks)}", dict.fromkeys(tasks, "p"), purpose=purpose).side
+        return [one.key for one in trained_on(pool, [side])]
+
+    assert keys("evaluation", taught, chose) == ["trained", "validation"]
+    assert keys("validation", taught, chose) == ["trained"]
+    assert keys("validation", chose) == []
+    assert keys("evaluation", "b.py::x") == []

@@ -79,6 +79,12 @@ def test_both_campaigns_are_asked_the_same(tmp_path: Path) -> None:
     assert json.loads(base["--tb-extra-body"]) == {"top_p": 0.95, "top_k": 20, "max_tokens": 12}
 
 
+def test_tasks_that_choose_a_checkpoint_are_no_evaluation(tmp_path: Path) -> None:
+    named = 'paths = ["suite"]\npool = "pool.json"\nsplits = ["validation"]'
+    recipe = write(tmp_path, ('paths = ["suite"]', named))
+    assert options(tmp_path, "base", recipe)["--tb-purpose"] == "validation"
+
+
 def test_a_checkpoint_that_is_there_is_named_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "tiny").mkdir()
     assert options(tmp_path, "base", write(tmp_path))["--tb-model"] == str((tmp_path / "tiny").resolve())
