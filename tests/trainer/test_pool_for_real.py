@@ -40,7 +40,13 @@ def test_a_suite_is_probed_proved_selected_and_held_against_the_recipe(
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:asyncio\n", encoding="utf-8")
     suite = tmp_path / "test_close.py"
     suite.write_text(TASKS, encoding="utf-8")
-    probe = ["--tb-agent=mutant:0.5", "--tb-attempts=8", "--tb-purpose=probe", "--tb-seed=3", "--tb-min-pass-rate=0"]
+    probe = [
+        "--tb-agent=mutant:0.5",
+        "--tb-attempts=8",
+        "--tb-purpose=probe",
+        "--tb-seed=3",
+        "--tb-min-pass-rate=0",
+    ]
     subprocess.run([sys.executable, "-m", "pytest", "-q", *probe], check=True, stdout=subprocess.DEVNULL)
     assert main(["prove", "test_close.py"]) == 0
     draw = ["--rule=full", "--min-valid=8", "--validation=0", "--held-out=0.25", "--unseen=0"]
@@ -60,5 +66,7 @@ def test_a_suite_is_probed_proved_selected_and_held_against_the_recipe(
     with pytest.raises(ConfigurationError) as refused:
         check_pool(recipe, folder=tmp_path)
     lines = str(refused.value).splitlines()
-    assert f"pool.json: {len(trained)} of {len(trained)} tasks were changed since they were probed" in lines[1]
+    assert (
+        f"pool.json: {len(trained)} of {len(trained)} tasks were changed since they were probed" in lines[1]
+    )
     assert f".thinkingbox/prove: {len(trained)} of {len(trained)} tasks were changed since" in lines[2]
