@@ -97,6 +97,8 @@ def _plain(value: Any, given: Mapping[str, set[Any]]) -> Any:
         return [_plain(one, given) for one in value]
     if isinstance(value, str) or value is None:
         return value
+    if isinstance(value, bool):
+        return str(int(value))
     if isinstance(value, int | float | Decimal):
         return str(Decimal(str(value)).normalize())
     return str(value)
