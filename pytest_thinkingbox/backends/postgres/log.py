@@ -329,8 +329,9 @@ CREATE FUNCTION {LOG_SCHEMA}.ddl() RETURNS event_trigger LANGUAGE plpgsql SECURI
 DECLARE
   altered oid;
 BEGIN
-  IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name = '{LOG_SCHEMA}') THEN
-    RETURN;  -- what is done below
+  IF TG_TAG = 'CREATE FUNCTION' AND '{LOG_SCHEMA}' = ALL (SELECT coalesce(schema_name, '')
+      FROM pg_event_trigger_ddl_commands()) THEN
+    RETURN;  -- what is done below, and nobody else may do
   END IF;
   INSERT INTO {LOG_SCHEMA}.ddl VALUES (TG_TAG, NULL);
   INSERT INTO {LOG_SCHEMA}.ddl SELECT command_tag, CASE classid WHEN 'pg_class'::regclass THEN objid END
