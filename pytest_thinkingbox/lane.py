@@ -63,8 +63,8 @@ class Lane:
             if holder.thread == turn.thread:
                 return None
             self._waiting.append(turn)
-            seconds = self._patience * len(self._waiting)
-        while not turn.given.acquire(timeout=seconds):
+            seconds = self._since + self._patience * len(self._waiting) - time.monotonic()
+        while not turn.given.acquire(timeout=max(0.0, seconds)):
             with self._lock:
                 if self._holder is turn:
                     break

@@ -113,13 +113,14 @@ class Line:
         appointed = None
         with self._lock:
             self._checking = bool(self._jobs)
-            late = time.monotonic() - self._since >= self._patience
-            if self._jobs and (self._worker is None or late):
+            overdue = self._since + self._patience - time.monotonic()
+            if self._jobs and (self._worker is None or overdue <= 0):
                 appointed = self._appoint()
+                overdue = self._patience
         if appointed is not None:
             appointed.wake()
         if self._checking:
-            asyncio.get_running_loop().call_later(self._patience, self._check)
+            asyncio.get_running_loop().call_later(overdue, self._check)
 
     def _appoint(self) -> _Worker:
         self._worker = self._idle.pop() if self._idle else _Worker(self)
