@@ -86,7 +86,7 @@ class State(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     step: int
-    rollouts: dict[str, int]
+    rollouts: dict[str, Any]
     identity: Identity
     spent: dict[str, Any]
     versions: dict[str, str]

@@ -72,6 +72,8 @@ class Cursor:
         self._seed = seed
         self.passes = passes
         self.place = place
+        self.left_out: frozenset[str] = frozenset()
+        """Tasks of the pool that are passed over."""
 
     def step(self) -> Iterator[str]:
         """Tasks for one step, none of them twice."""
@@ -81,7 +83,8 @@ class Cursor:
             if self.place == len(self._tasks):
                 self.passes, self.place = self.passes + 1, 0
             used.add(task)
-            yield task
+            if task not in self.left_out:
+                yield task
 
     def _order(self) -> list[str]:
         order = list(self._tasks)

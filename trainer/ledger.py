@@ -13,9 +13,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pytest_thinkingbox.episodes.model import Episode
+
+Stage = Literal["train", "reprobe"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,12 +41,19 @@ class Totals:
 
     kept: Spent = field(default_factory=Spent)
     discarded: Spent = field(default_factory=Spent)
+    reprobed: Spent = field(default_factory=Spent)
+    """Episodes that were not trained on: they told how hard the tasks of the pool are by now."""
     sessions: int = 0
 
     def __str__(self) -> str:
         both = self.kept.begun + self.discarded.begun
         shown = [f"{both} episodes begun", f"{self.kept.begun} of them in steps that count"]
         shown.append(f"{self.kept.output_tokens + self.discarded.output_tokens} tokens written")
+        if self.reprobed.begun:
+            shown.append(
+                f"apart from {self.reprobed.begun} that probed the pool again, with "
+                f"{self.reprobed.output_tokens} tokens"
+            )
         if unknown := self.kept.unknown + self.discarded.unknown:
             shown.append(f"the tokens of {unknown} episodes are unknown")
         return ", ".join(shown)
@@ -64,14 +73,23 @@ class Ledger:
         self._lock = threading.Lock()
         self._write({"event": "session", "step": step})
 
-    def begun(self, step: int, task: str, member: int, attempt: int) -> None:
-        self._write({"event": "begun", "step": step, "task": task, "member": member, "try": attempt})
+    def begun(self, step: int, task: str, member: int, attempt: int, *, stage: Stage = "train") -> None:
+        named = {"step": step, "task": task, "member": member, "try": attempt, "stage": stage}
+        self._write({"event": "begun", **named})
 
     def ended(
-        self, step: int, task: str, member: int, attempt: int, *, episode: Episode, reward: float | None
+        self,
+        step: int,
+        task: str,
+        member: int,
+        attempt: int,
+        *,
+        episode: Episode,
+        reward: float | None,
+        stage: Stage = "train",
     ) -> None:
         usage = {role: asdict(one) for role, one in episode.conversation.usage.items()}
-        named = {"step": step, "task": task, "member": member, "try": attempt}
+        named = {"step": step, "task": task, "member": member, "try": attempt, "stage": stage}
         self._write({"event": "ended", **named, "reward": reward, "cause": episode.cause, "usage": usage})
 
     def totals(self) -> Totals:
@@ -96,6 +114,8 @@ def totals(path: Path) -> Totals:
     made = Totals(sessions=len(sessions))
 
     def spent(line: dict[str, Any]) -> Spent:
+        if line.get("stage") == "reprobe":
+            return made.reprobed
         again = any(one["session"] > line["session"] and one["step"] <= line["step"] for one in sessions)
         return made.discarded if again else made.kept
 
@@ -104,7 +124,7 @@ def totals(path: Path) -> Totals:
             spent(line).begun += 1
         elif line["event"] == "ended":
             _add(spent(line), line)
-    for one in (made.kept, made.discarded):
+    for one in (made.kept, made.discarded, made.reprobed):
         one.unknown += one.begun - one.ended
     return made
 

@@ -111,6 +111,10 @@ class Episodes(Part):
     concurrency: Count
     most_episodes: Count
     """Begun in one step, refilled and replaced ones included."""
+    reprobe_every: Count | None = None
+    """Steps after which the whole pool is probed again; never when it is not there."""
+    reprobe_attempts: Count | None = None
+    """Of each task, whenever it is."""
     refill: Literal["group", "member"]
     replace_uniform: bool
     """Take another task for a group in which all are worth the same."""
@@ -209,6 +213,10 @@ class Recipe(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:
+        if (self.episodes.reprobe_every is None) != (self.episodes.reprobe_attempts is None):
+            raise ValueError(
+                "episodes.reprobe_every and episodes.reprobe_attempts belong together: name both or none"
+            )
         rows = self.episodes.groups * self.episodes.group_size
         trained = self.hardware.processes * self.hardware.batch * self.hardware.accumulation
         if rows != trained:

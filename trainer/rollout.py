@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_thinkingbox.agents.tokens import Trace
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
@@ -182,12 +183,19 @@ class Rollouts:
         prompt = trace.prompt or [self._filler]
         return Member(reward, Row(prompt=prompt, completion=written, mask=mask, reward=reward, task=task))
 
-    def state(self) -> dict[str, int]:
+    def state(self) -> dict[str, Any]:
         """Where pool and rules stand between two steps."""
-        return {"passes": self._cursor.passes, "place": self._cursor.place, "skipped": self._skipped}
+        cursor = self._cursor
+        return {
+            "passes": cursor.passes,
+            "place": cursor.place,
+            "left_out": sorted(cursor.left_out),
+            "skipped": self._skipped,
+        }
 
-    def restore(self, state: Mapping[str, int]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         self._cursor.passes, self._cursor.place = state["passes"], state["place"]
+        self._cursor.left_out = frozenset(state["left_out"])
         self._skipped = state["skipped"]
 
     def close(self) -> None:

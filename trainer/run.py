@@ -16,7 +16,7 @@ from pytest_thinkingbox.agents.tokens import TokensAgent
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.rewards.player import Player
-from pytest_thinkingbox.rewards.suite import load_suite
+from pytest_thinkingbox.rewards.suite import Suite, load_suite
 from thinkingbox_trainer.checkpoints import (
     Checkpoints,
     Identity,
@@ -34,6 +34,7 @@ from thinkingbox_trainer.metrics import Metrics
 from thinkingbox_trainer.pool import check_pool, pool_tasks
 from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
 from thinkingbox_trainer.recipe import Recipe
+from thinkingbox_trainer.reprobe import Reprobe
 from thinkingbox_trainer.rollout import Rollouts, Traces
 from thinkingbox_trainer.saving import Saving, sizes, versions
 from thinkingbox_trainer.steplog import StepLog
@@ -176,14 +177,18 @@ def _progress(
         log = StepLog(output / "steps.jsonl", say=partial(print, flush=True))
         stack.callback(log.close)
 
+        cursor = Cursor(pool, seed=recipe.run.seed)
+        reprobe = _reprobe(recipe, suite, player, traces, cursor, ledger, pool)
+
         def look(number: int) -> Metrics:
-            return {} if number % EVERY else {"logprob_difference": agreement.demand(number)}
+            agreed = {} if number % EVERY else {"logprob_difference": agreement.demand(number)}
+            return {**agreed, **({} if reprobe is None else reprobe.before(number))}
 
         rollouts = Rollouts(
             suite=suite,
             player=player,
             traces=traces,
-            cursor=Cursor(pool, seed=recipe.run.seed),
+            cursor=cursor,
             rules=Rules(
                 groups=episodes.groups,
                 size=episodes.group_size,
@@ -213,6 +218,33 @@ def _progress(
             updated=updated,
             logged=log.updated,
         )
+
+
+def _reprobe(
+    recipe: Recipe,
+    suite: Suite,
+    player: Player,
+    traces: Traces,
+    cursor: Cursor,
+    ledger: Ledger,
+    pool: list[str],
+) -> Reprobe | None:
+    episodes = recipe.episodes
+    if episodes.reprobe_every is None or episodes.reprobe_attempts is None:
+        return None
+    return Reprobe(
+        every=episodes.reprobe_every,
+        attempts=episodes.reprobe_attempts,
+        tasks=pool,
+        rule=recipe.model.method,
+        groups=episodes.groups,
+        seed=recipe.run.seed,
+        suite=suite,
+        player=player,
+        traces=traces,
+        cursor=cursor,
+        ledger=ledger,
+    )
 
 
 def _pool(recipe: Recipe, there: list[str], *, folder: Path) -> list[str]:

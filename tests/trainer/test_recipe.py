@@ -16,7 +16,7 @@ def wrong(tmp_path, *changes: tuple[str, str]) -> str:
 def test_a_recipe_is_read(tmp_path):
     recipe = read_recipe(write_recipe(tmp_path))
     assert (recipe.episodes.groups, recipe.algorithm.learning_rate) == (2, 1e-3)
-    assert len(settings(recipe)) == 56
+    assert len(settings(recipe)) == 58
 
 
 def test_a_setting_that_is_missing_is_named_with_its_place(tmp_path):
@@ -88,3 +88,8 @@ def test_devices_that_generate_belong_to_the_engine_that_has_them(tmp_path):
 def test_copies_of_the_weights_are_whole(tmp_path):
     message = wrong(tmp_path, *VLLM, ("tensor_parallel = 1", "tensor_parallel = 2"))
     assert "1 gpus are no whole number of copies over 2 each" in message
+
+
+def test_probing_again_is_said_whole_or_not_at_all(tmp_path):
+    message = wrong(tmp_path, ("answer = 12", "answer = 12\nreprobe_every = 10"))
+    assert "episodes.reprobe_every and episodes.reprobe_attempts belong together" in message

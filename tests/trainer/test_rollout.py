@@ -24,9 +24,11 @@ from tests.tokens.tokenizer import END, ByteTokenizer
 from thinkingbox_trainer.checks import WrongVerdict
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
+from thinkingbox_trainer.reprobe import PoolTooSmall, Reprobe
 from thinkingbox_trainer.rollout import Rollouts, StalePolicy, Step, Traces, TrainingStopped
 
 CLOSE = '<tool_call>{"name": "set_status", "arguments": {"order_id": 1, "status": "%s"}}</tool_call>'
+LEARNT = "test_shop.py::TestClass::test_new_object"  # its checker passes whatever became of the orders
 TASKS = [f"test_shop.py::{name}" for name in ("test_close", "test_rows", "test_async", "test_subtests")]
 
 
@@ -327,6 +329,65 @@ def test_rollouts_go_on_where_others_stood(rollouts):
     other = rollouts(Policy())
     other.restore(straight.state())
     assert other.step(1) == straight.step(1)
+
+
+def reprobe(suite, played, tmp_path, **changed) -> Reprobe:
+    _, player, traces = played
+    given = {
+        "every": 5, "attempts": 4, "tasks": TASKS, "rule": "full", "groups": 2, "seed": 1, "suite": suite,
+        "player": player, "traces": traces, "cursor": Cursor(TASKS, seed=1), "ledger": None,
+    }  # fmt: skip
+    return Reprobe(**{**given, **changed})
+
+
+def test_probing_again_leaves_out_what_the_policy_has_learnt(suite, played, tmp_path):
+    """What it solves half of the time stays, what always passes goes."""
+    engine, _, traces = played
+    ledger = Ledger(tmp_path / "ledger.jsonl", step=0)
+    probing = reprobe(suite, played, tmp_path, ledger=ledger, attempts=8, tasks=[*TASKS, LEARNT])
+    engine.policy = Policy()
+    probing.cursor.left_out = frozenset(TASKS[:1])  # it comes back
+    assert probing.before(4) == {}
+    figures = probing.before(5)
+    assert probing.cursor.left_out == {LEARNT}
+    assert (figures["pool"], figures["reprobe_episodes"], figures["reprobe_invalid"]) == (4, 40, 0)
+    assert traces._kept == {}
+    spent = ledger.totals()
+    ledger.close()
+    assert (spent.reprobed.begun, spent.reprobed.ended, spent.kept.begun, spent.discarded.begun) == (
+        40,
+        40,
+        0,
+        0,
+    )
+    assert spent.reprobed.output_tokens == figures["reprobe_tokens"] > 0
+    assert "apart from 40 that probed the pool again" in str(spent)
+
+
+def test_too_few_tasks_after_probing_again_end_the_run(suite, played, tmp_path):
+    engine, *_ = played
+    engine.policy = Policy(always="closed")
+    with pytest.raises(
+        PoolTooSmall, match=r"step 5: by 4 new attempts of each task, 0 of 4 are hard or middle or often"
+    ):
+        reprobe(suite, played, tmp_path).before(5)
+
+
+def test_an_outage_while_the_pool_is_probed_again_changes_nothing(suite, played, tmp_path):
+    engine, *_ = played
+    engine.policy = Policy(down=1)
+    probing = reprobe(suite, played, tmp_path)
+    probing.cursor.left_out = frozenset(TASKS[:1])
+    assert probing.before(5)["reprobe_invalid"] == 16
+    assert probing.cursor.left_out == set(TASKS[:1])
+
+
+def test_what_is_left_out_is_in_no_step_and_survives_a_resume(rollouts):
+    one, other = rollouts(Policy()), rollouts(Policy())
+    one._cursor.left_out = frozenset(TASKS[:2])
+    other.restore(one.state())
+    for made in (one, other):
+        assert {row.task for row in made.step(0).rows} == set(TASKS[2:])
 
 
 @pytest.mark.slow
