@@ -77,6 +77,13 @@ CLOSE_1 = [call("set_status", order_id=1, status="closed")]
 '''
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first, so that with `--dist loadfile` no worker is left alone with one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def no_summary_of_this_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """Campaigns of tests are not shown as those of the job that runs the tests."""

