@@ -20,13 +20,21 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
+from pytest_thinkingbox.records.running import Running
 from thinkingbox_trainer.recipe import Recipe, settings
 
 STATE = "state.json"
 EXPORT = "export"
 _Kind = TypeVar("_Kind", bound=BaseModel)
 _MAY_DIFFER = frozenset(
-    {"run.steps", "run.output", "checkpoints.every", "checkpoints.keep", "hardware.memory_gb"}
+    {
+        "run.steps",
+        "run.output",
+        "run.report_to",
+        "checkpoints.every",
+        "checkpoints.keep",
+        "hardware.memory_gb",
+    }
 )
 """Settings that a resumed run may have otherwise: no step that was made depends on them."""
 _SPARE = 16 << 20
@@ -205,6 +213,21 @@ def checkpoint_bytes(*, weights: int, trained: int, width: int) -> int:
     """Of weights that are saved, in bytes, and numbers that are trained, of `width` bytes: weights, the two moments of
     AdamW, and the export in bfloat16."""
     return weights + 2 * trained * width + weights // width * 2 + _SPARE
+
+
+def occupy(output: Path, *, fresh: bool) -> Running:
+    """Make the folder of a run this process's own until the lock is closed; `fresh` sets aside what was there.
+
+    Raises ConfigurationError while another process has it.
+    """
+    try:
+        if fresh and output.exists():
+            Running(output, alone=True).close()
+            print(f"{output}: what was there is now {set_aside(output)}", flush=True)
+        output.mkdir(parents=True, exist_ok=True)
+        return Running(output, alone=True)
+    except BlockingIOError:
+        raise ConfigurationError(f"{output}: another process is training into this folder") from None
 
 
 def set_aside(folder: Path) -> Path | None:

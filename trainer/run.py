@@ -14,7 +14,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pytest_thinkingbox.agents.tokens import TokensAgent
 from pytest_thinkingbox.errors import ConfigurationError
-from pytest_thinkingbox.records.running import Running
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.rewards.suite import Suite, load_suite
 from thinkingbox_trainer.checkpoints import (
@@ -22,9 +21,9 @@ from thinkingbox_trainer.checkpoints import (
     Identity,
     State,
     checkpoint_bytes,
+    occupy,
     replace_folder,
     rewind,
-    set_aside,
 )
 from thinkingbox_trainer.checks import EVERY, SEED, TOLERANCE, WRITTEN, Agreement
 from thinkingbox_trainer.engine import TransformersEngine, logprobs
@@ -87,13 +86,7 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
 
 
 def _begin(output: Path, stack: ExitStack, *, fresh: bool) -> None:
-    if fresh and (aside := set_aside(output)) is not None:
-        print(f"{output}: what was there is now {aside}")
-    output.mkdir(parents=True, exist_ok=True)
-    try:
-        stack.callback(Running(output, alone=True).close)
-    except BlockingIOError:
-        raise ConfigurationError(f"{output}: another process is training into this folder") from None
+    stack.callback(occupy(output, fresh=fresh).close)
 
 
 def _demand_space(checkpoints: Checkpoints, model: Any) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
-from pytest_thinkingbox.records.running import Running
 from tests.trainer.recipes import write_recipe
-from thinkingbox_trainer.checkpoints import Checkpoints, Identity, State, rewind, set_aside
+from thinkingbox_trainer.checkpoints import Checkpoints, Identity, State, occupy, rewind, set_aside
 from thinkingbox_trainer.ledger import Ledger, totals
 from thinkingbox_trainer.recipe import read_recipe
 
@@ -159,8 +158,11 @@ def test_the_ledger_keeps_what_a_discarded_step_cost(tmp_path):
     )
 
 
-def test_two_processes_do_not_train_into_one_folder(tmp_path):
-    held = Running(tmp_path, alone=True)
-    with pytest.raises(BlockingIOError):
-        Running(tmp_path, alone=True)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_two_processes_do_not_train_into_one_folder(tmp_path, fresh):
+    held = occupy(tmp_path / "out", fresh=fresh)
+    with pytest.raises(ConfigurationError, match="another process is training into this folder"):
+        occupy(tmp_path / "out", fresh=fresh)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     held.close()
+    occupy(tmp_path / "out", fresh=fresh).close()

@@ -57,7 +57,7 @@ def trained(folder: Path, *changes: tuple[str, str], fresh: bool = False) -> Pat
     return folder / "out"
 
 
-def until(condition, *, seconds: float = 120) -> None:
+def until(condition, *, seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -80,7 +80,7 @@ def ended_in_step(folder: Path, step: int, *, by: signal.Signals) -> subprocess.
     try:
         until(begun)
         process.send_signal(by)
-        said = process.communicate(timeout=60)
+        said = process.communicate(timeout=180)
     finally:
         process.kill()
     return subprocess.CompletedProcess(process.args, process.returncode, *said)
