@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pytest_thinkingbox.backends.server.names import Campaign, token_of
@@ -129,12 +130,13 @@ class ServerBackend(ABC, Generic[S, T, L]):
                 raise InfrastructureDown(str(error)) from error
 
     def prepare(self, environment: Environment) -> None:
-        self._template(environment, None)
+        with self._reaching(f"no template of {environment.name!r}"):
+            self._template(environment, None)
 
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> L:
         if not self._server.alive():
             self._begin_again()
-        try:
+        with self._reaching(f"no database for {attempt_id}"):
             template = self._template(environment, start)
             places = self._places
             places.acquire()
@@ -143,11 +145,16 @@ class ServerBackend(ABC, Generic[S, T, L]):
             except BaseException:
                 places.release()
                 raise
-        except self._lost as error:
-            raise InfrastructureDown(f"no database for {attempt_id}: {self._said(error)}") from error
         with self._lock:
             self._leases.add(lease)
         return lease
+
+    @contextmanager
+    def _reaching(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except self._lost as error:
+            raise InfrastructureDown(f"{what}: {self._said(error)}") from error
 
     def _said(self, error: Exception) -> str:
         return str(error)
@@ -157,7 +164,10 @@ class ServerBackend(ABC, Generic[S, T, L]):
             self._leases.discard(lease)
 
     def seed_hash(self, environment: Environment) -> str:
-        return self._digest(self._template(environment, None))
+        if (environment, None) not in self._templates and not self._server.alive():
+            self._begin_again()
+        with self._reaching(f"no template of {environment.name!r}"):
+            return self._digest(self._template(environment, None))
 
     def close(self) -> None:
         with self._lock:

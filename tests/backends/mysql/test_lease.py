@@ -431,3 +431,17 @@ def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(make: Ma
 
     with ThreadPoolExecutor(64) as threads:
         assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
+
+
+def test_a_server_that_ends_all_sessions_before_the_template_is_made_is_begun_again(
+    make: Make, admin: pymysql.Connection
+) -> None:
+    backend = make()
+    for (session,) in execute(
+        admin, "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()"
+    ):
+        if session == backend._server._keeper.thread_id():
+            execute(admin, f"KILL CONNECTION {session}")
+    assert not backend._server.alive()
+    assert backend.seed_hash(SHOP_ENVIRONMENT) == make().seed_hash(SHOP_ENVIRONMENT)
+    assert backend._server.alive()
