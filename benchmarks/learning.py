@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -257,7 +257,8 @@ def train_policy(
         suite=SUITE,
     )
     path.write_text(text, encoding="utf-8")
-    with clock.stage(f"training {variant}"), outage(variant):
+    # What it says of its steps is no part of the figures.
+    with clock.stage(f"training {variant}"), outage(variant), redirect_stdout(sys.stderr):
         try:
             train(read_recipe(path), folder=folder)
         except TrainingStopped as error:
