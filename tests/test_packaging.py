@@ -109,7 +109,7 @@ def test_every_library_that_the_package_imports_is_declared(metadata: Message) -
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         for name in _tops(node)
     }
-    third_party = imported - sys.stdlib_module_names - {"pytest_thinkingbox", *PARTS}
+    third_party = imported - sys.stdlib_module_names - {"pytest_thinkingbox", "thinkingbox_trainer", *PARTS}
     modules = {{"pyyaml": "yaml"}.get(name, name.replace("-", "_")) for name in declared}
     assert third_party - modules == {"_pytest", "xdist"}
 
