@@ -62,26 +62,29 @@ class Filled:
 
 
 class Cursor:
-    """The tasks of the pool, each once in a pass, in an order of each pass's own. `passes` and `place` are where it
-    stands, for a resume."""
+    """The tasks of the pool, each once in a pass, in an order of each pass's own. `passes` and `left`, the tasks that
+    are still to come in this pass, are where it stands, for a resume."""
 
-    def __init__(self, tasks: Sequence[str], *, seed: int, passes: int = 0, place: int = 0) -> None:
+    def __init__(
+        self, tasks: Sequence[str], *, seed: int, passes: int = 0, left: Sequence[str] | None = None
+    ) -> None:
         if not tasks:
             raise ValueError("the pool has no tasks")
         self._tasks = list(tasks)
         self._seed = seed
         self.passes = passes
-        self.place = place
+        self.left = self._order() if left is None else list(left)
         self.left_out: frozenset[str] = frozenset()
         """Tasks of the pool that are passed over."""
 
     def step(self) -> Iterator[str]:
-        """Tasks for one step, none of them twice."""
+        """Tasks for one step, none of them twice: what comes too early in the next pass waits for the next step."""
         used: set[str] = set()
-        while (task := self._order()[self.place]) not in used:
-            self.place += 1
-            if self.place == len(self._tasks):
-                self.passes, self.place = self.passes + 1, 0
+        while (task := next((one for one in self.left if one not in used), None)) is not None:
+            self.left.remove(task)
+            if not self.left:
+                self.passes += 1
+                self.left = self._order()
             used.add(task)
             if task not in self.left_out:
                 yield task

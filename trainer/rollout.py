@@ -188,13 +188,13 @@ class Rollouts:
         cursor = self._cursor
         return {
             "passes": cursor.passes,
-            "place": cursor.place,
+            "left": list(cursor.left),
             "left_out": sorted(cursor.left_out),
             "skipped": self._skipped,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._cursor.passes, self._cursor.place = state["passes"], state["place"]
+        self._cursor.passes, self._cursor.left = state["passes"], list(state["left"])
         self._cursor.left_out = frozenset(state["left_out"])
         self._skipped = state["skipped"]
 

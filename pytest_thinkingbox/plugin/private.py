@@ -15,6 +15,21 @@ from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 
+class _Loggers(dict[str, Any]):
+    """A copy is walked: a thread that imports a library may add a logger meanwhile."""
+
+    def values(self) -> Any:
+        return list(super().values())
+
+
+def let_threads_add_loggers() -> None:
+    """From now on, in this process. pytest walks through all loggers before every phase of every test, which breaks the
+    test when another thread makes one at that moment - and tools, agents and drivers do in threads of attempts."""
+    manager = logging.root.manager
+    if not isinstance(manager.loggerDict, _Loggers):
+        manager.loggerDict = _Loggers(manager.loggerDict)
+
+
 def is_skipped_by_mark(item: pytest.Item) -> bool:
     """Whether `skip` or a true `skipif` keeps this item from running."""
     return evaluate_skip_marks(item) is not None

@@ -105,6 +105,7 @@ class Runner:
             session.config, pool.counts, total=sum(plan_key in item.stash for item in session.items)
         )
         self._log_filter = _NoEpisodes()
+        private.let_threads_add_loggers()
         for handler in private.capture_handlers(session.config):
             handler.addFilter(self._log_filter)
 

@@ -206,3 +206,38 @@ def test_an_assertion_of_a_syntax_tree_explains_itself(pytestconfig, tmp_path):
     exec(compile(tree, str(path), "exec"), names)
     with pytest.raises(AssertionError, match="assert 1 == 2"):
         names["one"](1)
+
+
+def test_threads_may_add_loggers_while_pytest_walks_through_them(monkeypatch):
+    monkeypatch.setattr(logging.root.manager, "loggerDict", dict(logging.root.manager.loggerDict))
+
+    def walk():
+        for number, _ in enumerate(logging.root.manager.loggerDict.values()):
+            logging.getLogger(f"thinkingbox_test_{number}")
+
+    with pytest.raises(RuntimeError, match="dictionary changed size"):
+        walk()
+    private.let_threads_add_loggers()
+    walk()
+    assert "thinkingbox_test_0" in logging.root.manager.loggerDict
+
+
+def test_pytest_walks_through_loggers_by_their_values(pytester):
+    pytester.makepyfile("""
+        import logging
+
+        def test_walk(monkeypatch):
+            class Loggers(dict):
+                walked = 0
+
+                def values(self):
+                    Loggers.walked += 1
+                    return list(super().values())
+
+            monkeypatch.setattr(logging.root.manager, "loggerDict", Loggers(logging.root.manager.loggerDict))
+            from _pytest.logging import LogCaptureHandler, catching_logs
+
+            with catching_logs(LogCaptureHandler()):
+                assert Loggers.walked == 1
+    """)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)

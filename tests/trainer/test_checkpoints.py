@@ -23,7 +23,7 @@ def publish(there: Checkpoints, step: int, of: Identity) -> Path:
     half = there.writing / f"checkpoint-{step}"
     half.mkdir(parents=True)
     (half / "weights").write_text("w", encoding="utf-8")
-    rollouts = {"passes": 0, "place": step, "skipped": 0}
+    rollouts = {"passes": step, "left": [], "skipped": 0}
     return there.publish(half, State(step=step, rollouts=rollouts, identity=of, spent={}, versions={}))
 
 
@@ -44,7 +44,7 @@ def test_the_newest_checkpoint_is_taken_up(there, tmp_path):
         publish(there, step, mine)
     taken = there.resume(mine)
     assert taken is not None
-    assert (taken.path.name, taken.state.rollouts["place"]) == ("step-10", 10)
+    assert (taken.path.name, taken.state.rollouts["passes"]) == ("step-10", 10)
 
 
 def test_the_recipe_says_how_many_are_kept(there, tmp_path):

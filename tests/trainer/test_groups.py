@@ -133,8 +133,18 @@ def test_no_task_comes_twice_in_a_step():
     assert sorted(Cursor(list("abc"), seed=3).step()) == list("abc")
 
 
+def test_a_step_over_the_end_of_a_pass_waits_only_for_what_it_has_used():
+    cursor = Cursor(list("abcde"), seed=3)
+    first = list(islice(cursor.step(), 3))
+    second = list(islice(cursor.step(), 5))
+    assert sorted(second) == list("abcde")  # two of the old pass and three of the new one
+    third = list(islice(cursor.step(), 2))
+    assert sorted(second[2:] + third) == list("abcde")
+    assert sorted(first + second[:2]) == list("abcde")
+
+
 def test_a_cursor_goes_on_where_it_stood():
     cursor = Cursor(list("abcde"), seed=3)
     list(islice(cursor.step(), 7))
-    other = Cursor(list("abcde"), seed=3, passes=cursor.passes, place=cursor.place)
+    other = Cursor(list("abcde"), seed=3, passes=cursor.passes, left=cursor.left)
     assert list(islice(other.step(), 4)) == list(islice(cursor.step(), 4))
