@@ -79,9 +79,20 @@ CLOSE_1 = [call("set_status", order_id=1, status="closed")]
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests first, so that with `--dist loadfile` no worker is left alone with one at the end."""
+    """Files with slow tests first, so that no worker is left alone with one at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """A file goes to one worker, so that what its tests share - servers, models, proofs - is made once."""
+    if config.option.dist != "load":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False  # by number of tests, which says nothing of how long they take
+    return LoadFileScheduling(config, log)
 
 
 @pytest.fixture(autouse=True)
