@@ -84,15 +84,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
-@pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+def pytest_configure(config: pytest.Config) -> None:
     """A file goes to one worker, so that what its tests share - servers, models, proofs - is made once."""
-    if config.option.dist != "load":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    config.option.loadscopereorder = False  # by number of tests, which says nothing of how long they take
-    return LoadFileScheduling(config, log)
+    if config.getoption("dist", None) == "load":
+        config.option.dist = "loadfile"
+        config.option.loadscopereorder = False  # by number of tests, which says nothing of how long they take
 
 
 @pytest.fixture(autouse=True)
