@@ -159,6 +159,12 @@ def test_a_task_that_was_renamed_and_reworded_is_refused(
     assert not Path("pool.json").exists()
 
 
+def test_tasks_that_are_skipped_here_are_tasks_of_a_suite(files: Path) -> None:
+    text = EVALUATION.replace("@other.task", "@pytest.mark.skip\n@other.task", 1)
+    (files / "test_skipped.py").write_text(f"import pytest\n{text}", encoding="utf-8")
+    assert list(contents_of_suite(["test_skipped.py"], cwd=files).tasks) == ["test_skipped.py::test_other"]
+
+
 def test_a_list_of_ids_is_a_benchmark(campaign: Probe, capsys: pytest.CaptureFixture[str]) -> None:
     Path("list.txt").write_text("test_pool.py::test_note\n", encoding="utf-8")
     options = ["--rule=full", "--unseen=0", "--held-out=0", "--benchmark=list.txt"]

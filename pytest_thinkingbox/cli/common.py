@@ -70,6 +70,12 @@ def share(text: str) -> float:
     return value
 
 
+def natural(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text} must be a whole number from 0")
+    return int(text)
+
+
 def files_of(tasks: Iterable[str]) -> list[str]:
     """The files that these tasks of a campaign are in, from the folder that pytest ran in."""
     files = list(dict.fromkeys(task.partition("::")[0] for task in tasks))

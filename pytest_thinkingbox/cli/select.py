@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_thinkingbox.cli.common import add_color, add_command, files_of, has_color, share, width
+from pytest_thinkingbox.cli.common import add_color, add_command, files_of, has_color, natural, share, width
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.cli.common import Commands
@@ -28,7 +28,11 @@ def add(commands: Commands) -> None:
         help="full keeps tasks that are hard, middle or often solved; lora keeps hard and middle ones",
     )
     parser.add_argument(
-        "--min-valid", metavar="N", type=int, default=10, help="valid probes that a task needs (default: 10)"
+        "--min-valid",
+        metavar="N",
+        type=natural,
+        default=10,
+        help="valid probes that a task needs (default: 10)",
     )
     parser.add_argument(
         "--reference",
@@ -75,7 +79,7 @@ def add(commands: Commands) -> None:
             default=default,
             help=f"share of {what} (default: {default})",
         )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the draw (default: 0)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0, help="seed of the draw (default: 0)")
     parser.add_argument(
         "--suite",
         metavar="PATH",
@@ -96,13 +100,14 @@ def run(options: argparse.Namespace) -> list[str]:
     from pytest_thinkingbox.selection.choose import choose, read_exclusions
     from pytest_thinkingbox.selection.demonstrations import read_demonstrations
     from pytest_thinkingbox.selection.lines import selection_lines
-    from pytest_thinkingbox.selection.manifest import write_manifest
+    from pytest_thinkingbox.selection.manifest import demand_replaceable, write_manifest
     from pytest_thinkingbox.selection.pool import Shares
     from pytest_thinkingbox.selection.probes import read_campaign, read_probes
     from pytest_thinkingbox.selection.proofs import read_proof
 
     if options.reference is not None and options.proof is not None:
         raise ConfigurationError("--reference and --proof are two gates: name one")
+    demand_replaceable(options.output)
     try:
         shares = Shares(validation=options.validation, held_out=options.held_out, unseen=options.unseen)
     except ValueError as error:

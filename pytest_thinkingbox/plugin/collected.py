@@ -34,12 +34,13 @@ class Collected:
         return replace(request, attempt=member, seed=seed)
 
 
-def collect(arguments: Sequence[str], *, cwd: Path, agent: str) -> Collected:
-    """Collect with pytest as from a command line in `cwd`. `agent` is who will act, for the users to know.
+def collect(arguments: Sequence[str], *, cwd: Path, agent: str, skipped: bool = False) -> Collected:
+    """Collect with pytest as from a command line in `cwd`. `agent` is who will act, for the users to know; with
+    `skipped` tasks that a mark keeps from being played are among them.
 
     Raises ConfigurationError with what pytest said when it cannot collect.
     """
-    catch = _Catch()
+    catch = _Catch(skipped=skipped)
     said = io.StringIO()
     settings = ["--collect-only", "-q", "--tb-agent=none", "--tb-attempts=1", "-p", "no:cacheprovider"]
     settings += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the plugin is there before pytest is
@@ -54,7 +55,8 @@ def collect(arguments: Sequence[str], *, cwd: Path, agent: str) -> Collected:
 
 
 class _Catch:
-    def __init__(self) -> None:
+    def __init__(self, *, skipped: bool) -> None:
+        self._skipped = skipped
         self.plans: dict[str, Plan] = {}
         self.options: Options | None = None
 
@@ -62,5 +64,9 @@ class _Catch:
         self.options = session.config.stash[options_key]
         for item in session.items:
             plan = item.stash.get(plan_key, None)
-            if plan is not None and not private.is_skipped_by_mark(item) and private.xfail_of(item)[1]:
+            if plan is not None and (self._skipped or _is_played(item)):
                 self.plans.setdefault(plan.task_id, plan)
+
+
+def _is_played(item: pytest.Item) -> bool:
+    return not private.is_skipped_by_mark(item) and private.xfail_of(item)[1]

@@ -37,6 +37,7 @@ from pytest_thinkingbox.selection.contents import (
     grams_of,
     normalised,
     text_digest,
+    words_digest,
 )
 from pytest_thinkingbox.tools.containers import Containers
 from pytest_thinkingbox.tools.session import open_toolbox
@@ -94,6 +95,7 @@ def _task(name: str, plan: Plan, world: int, seed: str | None) -> TaskContents:
         world=world,
         tags=plan.task.tags,
         prompt=text_digest(plan.prompt),
+        words=words_digest(plan.prompt),
         prompt_grams=grams_of(plan.prompt),
         user=text_digest(user),
         user_grams=grams_of(user),
@@ -233,7 +235,8 @@ def _source(function: Any) -> str:
 
 def main(output: str, *arguments: str) -> None:
     try:
-        found = contents_of(collect(arguments, cwd=Path.cwd(), agent="none").plans)
+        # What is skipped here is played elsewhere.
+        found = contents_of(collect(arguments, cwd=Path.cwd(), agent="none", skipped=True).plans)
     except ConfigurationError as error:
         print(error)
         return

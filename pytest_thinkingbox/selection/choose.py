@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.records.model import Hashes, shallow
-from pytest_thinkingbox.selection.contents import Contents, contamination, keys_of, shared
+from pytest_thinkingbox.selection.contents import Contents, contamination, keys_of, only_ids, shared
 from pytest_thinkingbox.selection.demonstrations import Told, told_too_much
 from pytest_thinkingbox.selection.manifest import (
     HELD,
@@ -70,7 +70,12 @@ def choose(
             f"{len(changed)} of {len(candidates)} tasks were changed or removed since they were probed: "
             f"{named(changed)}. Probe the suite as it is"
         )
-    out = {one.task for one in candidates if any(_is_meant(one.task, each) for each in excluded)}
+    listed = only_ids(excluded, beside=None)
+    out = {
+        one.task
+        for one in candidates
+        if listed.has(one.task) or any(fnmatch.fnmatchcase(one.task, each) for each in excluded)
+    }
     gate = _gate(candidates, hashes, probes=probes, reference=reference, proof=proof)
     chosen = select(
         candidates,
@@ -82,9 +87,16 @@ def choose(
         solvable=None if gate is None else gate[1],
     )
     pool = suite.only(one.candidate.task for one in chosen if one.split in TRAINED)
-    held = [one.candidate.task for one in chosen if one.split in HELD]
+    held = suite.only(one.candidate.task for one in chosen if one.split in HELD)
     against = Contents(worlds=(), tasks={}) if benchmark is None else benchmark[1]
-    _refuse(contamination(pool, against), told, against, held)
+    if benchmark is not None and not against.tasks:
+        raise ConfigurationError(
+            f"--benchmark {' '.join(benchmark[0])}: no task is there to hold the pool against"
+        )
+    found = contamination(pool, against)
+    for one in told:
+        found |= told_too_much(one, benchmark=against, held=held, pool=pool)
+    _refuse(found)
     both = shared(pool, against)
     return Manifest(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -113,11 +125,6 @@ def choose(
         contents=keys_of(pool),
         shared={kind: tuple(both[kind]) for kind in _SHARED},
     ).sealed()
-
-
-def _is_meant(task: str, pattern: str) -> bool:
-    """Ids of pytest have brackets, which mean something else in a pattern: the id itself always fits."""
-    return task == pattern or fnmatch.fnmatchcase(task, pattern)
 
 
 def _gate(
@@ -155,12 +162,7 @@ def _gate(
     return None
 
 
-def _refuse(
-    pool: Mapping[str, Sequence[str]], told: Sequence[Told], benchmark: Contents, held: Sequence[str]
-) -> None:
-    found = dict(pool)
-    for one in told:
-        found |= told_too_much(one, benchmark=benchmark, held=held)
+def _refuse(found: Mapping[str, Sequence[str]]) -> None:
     if not found:
         return
     lines = [f"  {name}: {reasons[0]}" for name, reasons in list(found.items())[:_SHOWN]]
@@ -224,7 +226,7 @@ def _counts(chosen: Sequence[Chosen]) -> dict[str, int]:
 def read_exclusions(path: Path) -> list[str]:
     """Ids of tasks, or patterns of them, one in a line; what follows `# ` is a comment."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
     found = [line.partition("# ")[0].strip() for line in lines]

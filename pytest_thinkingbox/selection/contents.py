@@ -45,13 +45,15 @@ class World:
 class TaskContents:
     """One task. `world` is the index of its environment. Digests are "" where there is nothing that is its own.
 
-    `hashes` are those of the records: prompt, environment and checker as they are today.
+    `words` is the digest of the prompt with its numbers: cases of a template often differ in nothing else. `hashes` are
+    those of the records: prompt, environment and checker as they are today.
     """
 
     task: str
     world: int
     tags: tuple[str, ...] = ()
     prompt: str = ""
+    words: str = ""
     prompt_grams: frozenset[str] = frozenset()
     user: str = ""
     user_grams: frozenset[str] = frozenset()
@@ -115,7 +117,26 @@ class Contents:
 
     @cached_property
     def known_texts(self) -> list[tuple[str, frozenset[str]]]:
-        return list(dict(text for task in self.tasks.values() for text in self.texts(task)).items())
+        """Of environments of one name each has its own."""
+        return list(dict.fromkeys(text for task in self.tasks.values() for text in self.texts(task)))
+
+    @cached_property
+    def known_ids(self) -> dict[str, list[tuple[str, ...]]]:
+        """Folders of every task, by what its id ends with."""
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for task in self.tasks:
+            folders, name = _parts(task)
+            found.setdefault(name, []).append(folders)
+        return found
+
+    def has(self, task: str) -> bool:
+        """Whether this id is one of these tasks, from whatever folder pytest was called: `hotel/test_a.py::test_b` and
+        `suites/hotel/test_a.py::test_b` are one."""
+        folders, name = _parts(task)
+        return any(
+            one[max(0, len(one) - len(folders)) :] == folders[max(0, len(folders) - len(one)) :]
+            for one in self.known_ids.get(name, ())
+        )
 
     def copies(self, grams: frozenset[str]) -> list[str]:
         """Texts of this suite that share at least half of the phrases of the shorter of the two, in words."""
@@ -171,6 +192,13 @@ def _shallow(value: World | TaskContents) -> dict[str, Any]:
     return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
+def _parts(task: str) -> tuple[tuple[str, ...], str]:
+    """The folders of an id, and its file with what follows."""
+    path, mark, rest = task.strip().partition("::")
+    *folders, file = path.replace("\\", "/").split("/")
+    return tuple(one for one in folders if one not in ("", ".", "..")), f"{file}{mark}{rest}"
+
+
 def template_of(task: str, tags: Iterable[str]) -> str:
     """What its tag says, else its test function: cases of one function are one template."""
     named = next((tag for tag in tags if tag.startswith(TEMPLATE)), None)
@@ -180,15 +208,23 @@ def template_of(task: str, tags: Iterable[str]) -> str:
 def normalised(text: str) -> str:
     """Letters only: neither punctuation, numbers, capitals nor vowel signs and accents make a text another one."""
     plain = "".join(
-        one for one in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(one)
+        one
+        for one in unicodedata.normalize("NFKD", text.casefold())
+        if not unicodedata.combining(one) and unicodedata.category(one) != "Cf"  # soft hyphens, joiners
     )
     return " ".join(_WORD.findall(plain))
 
 
 def text_digest(text: str) -> str:
-    """Of the normalised text; "" when there is not a word in it."""
-    words = normalised(text)
-    return digest(words) if words else ""
+    """Of the letters, wherever the words end; "" when there is not one."""
+    letters = normalised(text).replace(" ", "")
+    return digest(letters) if letters else ""
+
+
+def words_digest(text: str) -> str:
+    """Of letters, numbers and signs, whatever spaces and capitals there are."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return digest("".join(one for one in plain if not one.isspace() and unicodedata.category(one) != "Cf"))
 
 
 def digest(text: str) -> str:
@@ -212,18 +248,18 @@ def only_ids(tasks: Iterable[str], *, beside: Contents | None) -> Contents:
 def contamination(pool: Contents, benchmark: Contents) -> dict[str, list[str]]:
     """By task of the pool, why it must not be trained on if the benchmark is to say something; empty when disjoint."""
     found: dict[str, list[str]] = {}
-    copies: dict[str, list[str]] = {}  # a policy is the text of many tasks
+    copies: dict[tuple[str, frozenset[str]], list[str]] = {}  # a policy is the text of many tasks
     for name, task in pool.tasks.items():
-        reasons = ["it is on the benchmark's list"] if name in benchmark.tasks else []
+        reasons = ["it is on the benchmark's list"] if benchmark.has(name) else []
         reasons += [
             f"same {kind} as {benchmark.known_marks[kind, mark]}"
             for kind, mark in pool.marks(task)
             if (kind, mark) in benchmark.known_marks
         ]
-        for whose, grams in pool.texts(task):
-            if whose not in copies:
-                copies[whose] = benchmark.copies(grams)
-            reasons += [f"{whose} shares {one}" for one in copies[whose]]
+        for text in pool.texts(task):
+            if text not in copies:
+                copies[text] = benchmark.copies(text[1])
+            reasons += [f"{text[0]} shares {one}" for one in copies[text]]
         if reasons:
             found[name] = reasons
     return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pytest_thinkingbox.errors import ConfigurationError
-from pytest_thinkingbox.selection.contents import Contents, grams_of, text_digest
+from pytest_thinkingbox.selection.contents import Contents, grams_of, text_digest, words_digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +79,26 @@ def _content(content: Any) -> Iterator[str]:
         )
 
 
-def told_too_much(told: Told, *, benchmark: Contents, held: Collection[str]) -> dict[str, list[str]]:
-    """By file and line, what a demonstration says of tasks that must not be known; empty when nothing."""
+def told_too_much(told: Told, *, benchmark: Contents, held: Contents, pool: Contents) -> dict[str, list[str]]:
+    """By file and line, what a demonstration says of tasks that must not be known; empty when nothing.
+
+    `held` are tasks of the suite that are held out, `pool` those that are trained on: one of these may have the very
+    words of one of those, when they differ in their rows.
+    """
+    open_to_all = {one.words for one in pool.tasks.values()}
+    hidden = {one.words: one.task for one in held.tasks.values() if one.words not in open_to_all | {""}}
     found: dict[str, list[str]] = {}
     for one in told.conversations:
         reasons = (
-            [f"it is of {one.task}, which is on the benchmark's list"] if one.task in benchmark.tasks else []
+            [f"it is of {one.task}, which is on the benchmark's list"]
+            if one.task is not None and benchmark.has(one.task)
+            else []
         )
-        if one.task in held:
+        if one.task is not None and held.has(one.task):
             reasons.append(f"it is of {one.task}, which is held out")
         for text in one.texts:
+            if (task := hidden.get(words_digest(text))) is not None:
+                reasons.append(f"a text is the prompt of {task}, which is held out")
             digest = text_digest(text)
             reasons += [
                 f"a text is the {kind} of {benchmark.known_marks[kind, digest]}"

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.records.store import replace_file
+from pytest_thinkingbox.selection.contents import only_ids
 from pytest_thinkingbox.selection.pool import Reason, Rule, Split
 from pytest_thinkingbox.selection.proofs import named
 from pytest_thinkingbox.stats.difficulty import Band
@@ -106,7 +107,7 @@ class Evaluation(_Part):
 class Manifest(_Part):
     """`counts` are tasks by what became of them. `contents` are what the pool's tasks are made of, by kind, to be
     compared with what is evaluated; `shared` is what they have in common with the benchmark. `digest` covers all but
-    itself and the evaluations, which are added later."""
+    the evaluations, which are added later, and `noted` these too."""
 
     version: Literal[1] = 1
     created: str
@@ -123,6 +124,7 @@ class Manifest(_Part):
     shared: dict[str, tuple[str, ...]]
     digest: str = ""
     evaluations: tuple[Evaluation, ...] = ()
+    noted: str = ""
 
     def of(self, *splits: Split) -> list[str]:
         """Ids of the tasks in these splits."""
@@ -132,18 +134,25 @@ class Manifest(_Part):
         return not set(tasks).isdisjoint(self.of(*HELD))
 
     def sealed(self) -> Manifest:
-        return self.model_copy(update={"digest": self.computed_digest()})
+        digest, noted = self._digests()
+        return self.model_copy(update={"digest": digest, "noted": noted})
 
-    def computed_digest(self) -> str:
-        data = self.model_dump(mode="json", exclude={"digest", "evaluations"})
-        return sha256(json.dumps(data, sort_keys=True, ensure_ascii=True).encode("ascii")).hexdigest()
+    @property
+    def is_sealed(self) -> bool:
+        return (self.digest, self.noted) == self._digests()
+
+    def _digests(self) -> tuple[str, str]:
+        data = self.model_dump(mode="json", exclude={"digest", "noted"})
+        evaluations = data.pop("evaluations")
+        digest = _sha256(data)
+        return digest, _sha256([digest, evaluations])
 
     def complaints(self, today: Mapping[str, Mapping[str, str | None]]) -> list[str]:
         """Why this pool must not be trained on; `today` are the hashes of the tasks as they are collected now."""
         lines = []
         if self.benchmark is not None:
-            listed = set(self.benchmark.tasks)
-            found = [task for task in self.of(*TRAINED) if task in listed]
+            listed = only_ids(self.benchmark.tasks, beside=None)
+            found = [task for task in self.of(*TRAINED) if listed.has(task)]
             if found:
                 lines.append(f"{len(found)} tasks of the pool are on the benchmark's list: {named(found)}")
         entries = [one for one in self.tasks if one.split in TRAINED]
@@ -166,6 +175,27 @@ class Manifest(_Part):
         return lines
 
 
+def _sha256(data: Any) -> str:
+    return sha256(json.dumps(data, sort_keys=True, ensure_ascii=True).encode("ascii")).hexdigest()
+
+
+def demand_replaceable(path: Path) -> None:
+    """Raises ConfigurationError where a new manifest would be written over something that is not to be made again."""
+    if not path.parent.is_dir():
+        raise ConfigurationError(f"{path}: there is no folder {path.parent}")
+    if not path.exists():
+        return
+    try:
+        there = read_manifest(path)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error}. It is not written over: name another file, or move it") from None
+    if there.evaluations:
+        raise ConfigurationError(
+            f"{path} notes {len(there.evaluations)} campaigns in which its held-out tasks were looked at, and is not "
+            "written over: name another file, or move it"
+        )
+
+
 def write_manifest(manifest: Manifest, path: Path) -> None:
     """Whole or not at all."""
     replace_file(path, json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=True) + "\n")
@@ -183,7 +213,7 @@ def read_manifest(path: Path) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise ConfigurationError(f"{path} is no manifest of a pool: {where}: {first['msg']}") from None
-    if manifest.digest != manifest.computed_digest():
+    if not manifest.is_sealed:
         raise ConfigurationError(
             f"{path}: its digest is not that of its contents: it was changed by hand. Select the pool again"
         )
@@ -197,6 +227,6 @@ def note_evaluations(path: Path, campaigns: Sequence[str], *, at: str) -> Manife
         known = {one.campaign for one in manifest.evaluations}
         new = [Evaluation(campaign=one, at=at) for one in dict.fromkeys(campaigns) if one not in known]
         if new:
-            manifest = manifest.model_copy(update={"evaluations": (*manifest.evaluations, *new)})
+            manifest = manifest.model_copy(update={"evaluations": (*manifest.evaluations, *new)}).sealed()
             write_manifest(manifest, path)
         return manifest

@@ -8,7 +8,14 @@ from typing import Any
 
 from pytest_thinkingbox.records.model import Hashes
 from pytest_thinkingbox.records.store import CampaignFolder
-from pytest_thinkingbox.selection.contents import Contents, TaskContents, World, grams_of, text_digest
+from pytest_thinkingbox.selection.contents import (
+    Contents,
+    TaskContents,
+    World,
+    grams_of,
+    text_digest,
+    words_digest,
+)
 from pytest_thinkingbox.selection.pool import Candidate
 from pytest_thinkingbox.selection.probes import Campaign, read_campaign
 from tests.records.builders import info, record
@@ -59,7 +66,11 @@ def contents(*tasks: str, world: World | None = None, **named: Any) -> Contents:
     """Tasks of one environment, as they were probed by `campaign`."""
     prompt = named.pop("text", None)
     if prompt is not None:
-        named |= {"prompt": text_digest(prompt), "prompt_grams": grams_of(prompt)}
+        named |= {
+            "prompt": text_digest(prompt),
+            "prompt_grams": grams_of(prompt),
+            "words": words_digest(prompt),
+        }
     of_today = {task: {"prompt": f"p-{task}", "environment": "e", "checker": f"c-{task}"} for task in tasks}
     return Contents(
         worlds=[world or World(name="w")],

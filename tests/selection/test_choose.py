@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,16 @@ import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.selection.choose import Contaminated, choose, read_exclusions
+from pytest_thinkingbox.selection.contents import Contents, only_ids
 from pytest_thinkingbox.selection.demonstrations import read_demonstrations
 from pytest_thinkingbox.selection.lines import selection_lines, trained_on, training_lines
-from pytest_thinkingbox.selection.manifest import Manifest, note_evaluations, read_manifest, write_manifest
+from pytest_thinkingbox.selection.manifest import (
+    Manifest,
+    demand_replaceable,
+    note_evaluations,
+    read_manifest,
+    write_manifest,
+)
 from pytest_thinkingbox.selection.pool import Shares
 from pytest_thinkingbox.selection.proofs import read_proof
 from tests.selection.builders import LONG, OTHER, campaign, contents
@@ -157,6 +165,71 @@ def test_a_demonstration_of_a_held_out_task_is_refused(tmp_path: Path) -> None:
             shares=shares,
             told=[demonstration(tmp_path, messages=[], task=held_of(tmp_path, shares))],
         )
+
+
+def of_two_prompts(tmp_path: Path, held: str, other: str) -> Contents:
+    """The suite, in which the prompt of one held-out task is `held`, and that of all others `other`."""
+    shares = Shares(validation=0, held_out=0.3, unseen=0)
+    task = held_of(tmp_path, shares)
+    whole = contents(*TASKS, text=other)
+    return replace(whole, tasks={**whole.tasks, task: contents(task, text=held).tasks[task]})
+
+
+def test_a_demonstration_of_a_held_out_task_is_refused_without_its_name(tmp_path: Path) -> None:
+    shares = Shares(validation=0, held_out=0.3, unseen=0)
+    suite = of_two_prompts(tmp_path, "Please renew card 12.", "Please renew card 13.")
+    shown = demonstration(tmp_path, messages=[{"role": "user", "content": "please renew  CARD 12."}])
+    with pytest.raises(Contaminated, match=r"a text is the prompt of a\.py::t\d, which is held out"):
+        made(tmp_path, shares=shares, suite=suite, told=[shown])
+
+
+def test_words_that_a_task_to_train_on_has_too_tell_nothing(tmp_path: Path) -> None:
+    shares = Shares(validation=0, held_out=0.3, unseen=0)
+    suite = of_two_prompts(tmp_path, "Please renew card 13.", "Please renew card 13.")
+    shown = demonstration(tmp_path, messages=[{"role": "user", "content": "Please renew card 13."}])
+    assert len(made(tmp_path, shares=shares, suite=suite, told=[shown]).demonstrations) == 1
+
+
+def test_a_benchmark_without_a_task_compares_nothing_and_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"--benchmark ids.txt: no task is there"):
+        made(tmp_path, benchmark=(["ids.txt"], only_ids([], beside=None)))
+
+
+def test_an_excluded_id_is_meant_from_whatever_folder_it_was_written_down(tmp_path: Path) -> None:
+    assert made(tmp_path, excluded=["suites/a.py::t1"]).of("train") == ["a.py::t4"]
+
+
+def test_a_list_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "ids.txt"
+    path.write_text("a.py::t1\n", encoding="utf-8-sig")
+    assert read_exclusions(path) == ["a.py::t1"]
+
+
+def test_looks_at_held_out_tasks_cannot_be_taken_out_unseen(tmp_path: Path) -> None:
+    path = tmp_path / "pool.json"
+    write_manifest(made(tmp_path), path)
+    note_evaluations(path, ["one", "two"], at="2026-01-01")
+    data = json.loads(path.read_text("ascii"))
+    path.write_text(json.dumps({**data, "evaluations": data["evaluations"][:1]}), encoding="ascii")
+    with pytest.raises(ConfigurationError, match="it was changed by hand"):
+        read_manifest(path)
+
+
+def test_a_manifest_that_notes_such_looks_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "pool.json"
+    demand_replaceable(path)
+    write_manifest(made(tmp_path), path)
+    demand_replaceable(path)
+    note_evaluations(path, ["one"], at="2026-01-01")
+    with pytest.raises(ConfigurationError, match=r"pool.json notes 1 campaigns .* is not written over"):
+        demand_replaceable(path)
+
+
+def test_a_file_that_is_no_manifest_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text("[run]\n", encoding="ascii")
+    with pytest.raises(ConfigurationError, match=r"recipe.toml is no manifest .* It is not written over"):
+        demand_replaceable(path)
 
 
 def held_of(tmp_path: Path, shares: Shares) -> str:

@@ -15,6 +15,7 @@ from pytest_thinkingbox.selection.contents import (
     shared,
     template_of,
     text_digest,
+    words_digest,
 )
 from tests.selection.builders import LONG, OTHER, contents
 
@@ -25,6 +26,23 @@ def test_only_letters_make_a_text() -> None:
 
 def test_vowel_signs_do_not_make_another_text() -> None:
     assert normalised("שָׁלוֹם") == normalised("שלום")
+
+
+@pytest.mark.parametrize(
+    "same",
+    ["please  CANCEL\nmy\tbooking", "Please can\u00adcel my book\u200bing.", "Please cancel my book-ing 7"],
+)
+def test_spaces_capitals_and_what_nobody_sees_do_not_make_another_text(same: str) -> None:
+    assert text_digest(same) == text_digest("Please cancel my booking")
+
+
+def test_what_nobody_sees_does_not_make_other_phrases() -> None:
+    assert grams_of(LONG.replace("e", "e\u200b")) == grams_of(LONG)
+
+
+def test_the_words_of_a_case_are_its_numbers_too() -> None:
+    assert words_digest("Card 12, please ") == words_digest("card 12,\nplease")
+    assert words_digest("Card 12, please") != words_digest("Card 13, please")
 
 
 def test_a_text_of_twenty_words_has_eight_phrases_of_thirteen() -> None:
@@ -55,6 +73,29 @@ def replace_world(one: Contents, name: str, **named: object) -> Contents:
 def test_a_task_of_the_same_id_is_found() -> None:
     found = contamination(contents("a.py::test_a"), contents("a.py::test_a"))
     assert found == {"a.py::test_a": ["it is on the benchmark's list"]}
+
+
+@pytest.mark.parametrize("task", ["hotel/t.py::test_a[1-x/y]", "./bench/hotel/t.py::test_a[1-x/y] "])
+def test_an_id_is_the_same_from_whatever_folder_pytest_was_called(task: str) -> None:
+    found = contamination(contents("bench/hotel/t.py::test_a[1-x/y]"), only_ids([task], beside=None))
+    assert list(found) == ["bench/hotel/t.py::test_a[1-x/y]"]
+
+
+@pytest.mark.parametrize("task", ["bank/t.py::test_a", "hotel/t.py::test_b", "hotel/u.py::test_a"])
+def test_an_id_of_another_folder_file_or_function_is_another(task: str) -> None:
+    assert contamination(contents("bench/hotel/t.py::test_a"), only_ids([task], beside=None)) == {}
+
+
+def test_environments_of_one_name_are_compared_one_by_one() -> None:
+    def of(*policies: str) -> Contents:
+        tasks = [contents(f"{policies[0][:2]}.py::t{at}").tasks.popitem()[1] for at in range(len(policies))]
+        return Contents(
+            worlds=[World(name="shop", policy_grams=grams_of(one)) for one in policies],
+            tasks={one.task: replace(one, world=at) for at, one in enumerate(tasks)},
+        )
+
+    third = " ".join(LONG.split()[::-1])
+    assert list(contamination(of(OTHER, LONG), of(LONG, third))) == [f"{OTHER[:2]}.py::t1"]
 
 
 @pytest.mark.parametrize("kind", ["prompt", "user", "checker"])
