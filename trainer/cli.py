@@ -9,24 +9,33 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.report.text import escape_lines
 from thinkingbox_trainer import evaluation
-from thinkingbox_trainer.evaluation import EvaluationRecipe
+from thinkingbox_trainer.ending import Terminated, ending_on_sigterm
+from thinkingbox_trainer.evaluation import read_evaluation
 from thinkingbox_trainer.plan import plan, shape_of
-from thinkingbox_trainer.recipe import Recipe, read_as, read_recipe
+from thinkingbox_trainer.recipe import Recipe, demand_apart, read_recipe
 from thinkingbox_trainer.shown import dry_run_lines, not_run, plan_lines
 
 EXTRA = "pip install 'pytest-thinkingbox[train]'"
-_TERMINATED = 128 + 15
-"""Exit status after SIGTERM, as shells have it."""
+_INTERRUPTED, _TERMINATED = 128 + 2, 128 + 15
+"""Exit status after SIGINT and SIGTERM, as shells have it."""
+_ENDED = {
+    "train": "The step that was under way is discarded; the same command goes on from the newest checkpoint",
+    "evaluate": "The same command plays what is missing",
+    "plan": "",
+}
 _NEEDED = ("torch", "transformers", "trl", "peft", "datasets")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 done, 1 the plan does not fit, 2 the recipe or the machine is not what it takes, 143 ended by
-    SIGTERM."""
+    """Exit status: 0 done, 1 the plan does not fit, 2 the recipe or the machine is not what it takes, 130 ended by
+    Ctrl-C, 143 by SIGTERM."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = given.pop(0) if given[:1] in (["plan"], ["evaluate"]) else "train"
     options = _parser(command).parse_args(given)
+    # What others wrote may hold characters that this terminal cannot show.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         if command == "evaluate":
             return _evaluate(options.recipe, dry_run=options.dry_run)
@@ -38,8 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         return _train(recipe, options.recipe, fresh=options.fresh)
     except ThinkingboxError as error:
-        print(f"thinkingbox-train: {error}", file=sys.stderr)
+        print(
+            f"thinkingbox-train: {escape_lines(str(error))}", file=sys.stderr
+        )  # it may quote what others wrote
         return 2
+    except OSError as error:  # a model that is not there, a folder that must not be written
+        print(f"thinkingbox-train: {options.recipe}: {escape_lines(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"thinkingbox-train: interrupted. {_ENDED[command]}", file=sys.stderr)
+        return _INTERRUPTED
+    except Terminated:
+        print(f"thinkingbox-train: ended by SIGTERM. {_ENDED[command]}", file=sys.stderr)
+        return _TERMINATED
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -74,11 +94,12 @@ def _missing() -> list[str]:
 
 
 def _evaluate(path: Path, *, dry_run: bool) -> int:
-    recipe = read_as(EvaluationRecipe, path)
+    recipe = read_evaluation(path)
     if dry_run:
         print("\n".join(evaluation.dry_run_lines(recipe, folder=path.parent)))
         return 0
-    return evaluation.evaluate(recipe, folder=path.parent)
+    with ending_on_sigterm():
+        return evaluation.evaluate(recipe, folder=path.parent.resolve())
 
 
 def _plan(recipe: Recipe, folder: Path) -> int:
@@ -99,16 +120,8 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
             file=sys.stderr,
         )
         return 2
-    from thinkingbox_trainer.ranks import Terminated
+    demand_apart(recipe, path)
     from thinkingbox_trainer.run import train
 
-    try:
-        train(recipe, folder=path.parent, fresh=fresh)
-    except Terminated:
-        print(
-            "thinkingbox-train: ended by SIGTERM. The step that was under way is discarded; the same command goes on "
-            "from the newest checkpoint",
-            file=sys.stderr,
-        )
-        return _TERMINATED
+    train(recipe, folder=path.parent, fresh=fresh)
     return 0

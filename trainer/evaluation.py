@@ -21,7 +21,7 @@ from pytest_thinkingbox.records.store import find_campaign
 from pytest_thinkingbox.selection.manifest import read_manifest
 from thinkingbox_trainer.commands import serve_command
 from thinkingbox_trainer.plan import Devices, Shape, serving
-from thinkingbox_trainer.recipe import Amount, Count, Generation, Name, Natural, Part, ShapePart
+from thinkingbox_trainer.recipe import Amount, Count, Generation, Name, Natural, Part, ShapePart, read_as
 
 Side = Literal["base", "trained"]
 SIDES: tuple[Side, ...] = ("base", "trained")
@@ -101,8 +101,14 @@ class EvaluationRecipe(Part):
         return self.base if side == "base" else self.trained
 
 
+def read_evaluation(path: Path) -> EvaluationRecipe:
+    """Raises ConfigurationError that names the file, the place and the value."""
+    return read_as(EvaluationRecipe, path, others={"run": ""})
+
+
 def evaluate(recipe: EvaluationRecipe, *, folder: Path) -> int:
     """Play both campaigns at the same time, or what is missing of them, and print the comparison. Its exit status.
+    `folder` is the recipe's, absolute.
 
     Raises ConfigurationError and EvaluationBroke.
     """

@@ -27,10 +27,6 @@ class LeaderFailed(ThinkingboxError):
     """Rank 0 ended with this error."""
 
 
-class Terminated(BaseException):
-    """The process was asked to end (SIGTERM). No `except Exception` on the way holds it up."""
-
-
 def is_leader() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
@@ -127,20 +123,3 @@ class Heartbeat:
         self._ends.wait(self._grace)
         if not self._ends.is_set():
             os._exit(1)
-
-
-class ending_on_sigterm:
-    """Raises Terminated in the main thread on the first SIGTERM; later ones do not disturb the clean-up."""
-
-    def __enter__(self) -> None:
-        self._before: Any = None
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, self._end)
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
-
-    def _end(self, *_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated

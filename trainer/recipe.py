@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -240,20 +241,48 @@ class Recipe(Part):
 
 def read_recipe(path: Path) -> Recipe:
     """Raises ConfigurationError that names the file, the place and the value."""
-    return read_as(Recipe, path)
+    return read_as(Recipe, path, others={"evaluation": "evaluate"})
 
 
 P = TypeVar("P", bound=Part)
 
 
-def read_as(kind: type[P], path: Path) -> P:
+def read_as(kind: type[P], path: Path, *, others: Mapping[str, str]) -> P:
+    """`others` are tables that only a recipe of another kind has, with the command that takes it."""
     try:
-        return kind.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        given = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: {error.strerror or error}: name the TOML file of a recipe"
+        ) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
+    for table, command in others.items():
+        if table in given:
+            raise ConfigurationError(
+                f"{path} has a table [{table}]: it is a recipe for `{' '.join(['thinkingbox-train', command]).strip()}`"
+            )
+    try:
+        return kind.model_validate(given)
     except ValidationError as error:
         lines = [_line(one) for one in error.errors()]
         raise ConfigurationError(f"{path}: " + "\n  ".join([f"{len(lines)} wrong", *lines])) from None
+
+
+def demand_apart(recipe: Recipe, path: Path) -> None:
+    """Raises ConfigurationError when something that the recipe at `path` names, or itself, lies in the folder that a
+    run writes, and that `--fresh` puts away."""
+    folder = path.parent.resolve()
+    output = (folder / recipe.run.output).resolve()
+    suite = recipe.suite
+    for named in (path.name, *suite.paths, suite.pool, suite.proof, recipe.model.path):
+        if named is not None and (found := (folder / named.partition("::")[0]).resolve()).is_relative_to(
+            output
+        ):
+            raise ConfigurationError(
+                f"{path}: run.output = {recipe.run.output!r} holds {found}, which the run reads: name a folder for the "
+                "run alone"
+            )
 
 
 def _line(error: Any) -> str:

@@ -26,12 +26,13 @@ from thinkingbox_trainer.checkpoints import (
     rewind,
 )
 from thinkingbox_trainer.checks import EVERY, SEED, TOLERANCE, WRITTEN, Agreement
+from thinkingbox_trainer.ending import ending_on_sigterm
 from thinkingbox_trainer.engine import TransformersEngine, logprobs
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.metrics import Metrics
 from thinkingbox_trainer.pool import check_pool, pool_tasks
-from thinkingbox_trainer.ranks import Heartbeat, ending_on_sigterm, is_leader, join, lead
+from thinkingbox_trainer.ranks import Heartbeat, is_leader, join, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.reprobe import Reprobe
 from thinkingbox_trainer.rollout import Rollouts, Traces

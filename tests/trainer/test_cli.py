@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.trainer.recipes import VLLM, write_recipe
+from tests.trainer.test_evaluation import write as write_evaluation
 from thinkingbox_trainer import cli
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +79,73 @@ def test_weights_that_are_split_are_refused_and_not_kept_whole_in_silence(tmp_pa
 def test_a_wrong_recipe_is_one_line_and_no_traceback(tmp_path, capsys):
     assert cli.main([str(tmp_path / "none.toml")]) == 2
     assert capsys.readouterr().err.startswith("thinkingbox-train: ")
+
+
+def test_a_recipe_of_an_evaluation_is_not_trained(capsys):
+    path = ROOT / "recipes" / "eval-8xa100.toml"
+    assert cli.main(["--dry-run", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"thinkingbox-train: {path} has a table [evaluation]: it is a recipe for `thinkingbox-train evaluate`\n"
+    )
+
+
+def test_a_recipe_of_a_run_is_not_evaluated(capsys):
+    assert cli.main(["evaluate", "--dry-run", str(ROOT / "recipes" / "one-gpu.toml")]) == 2
+    assert "has a table [run]: it is a recipe for `thinkingbox-train`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "held"), [(".", "recipe.toml"), ("..", "recipe.toml"), ("suite", "suite"), ("tiny", "tiny")]
+)
+def test_a_run_does_not_write_into_a_folder_that_it_reads(tmp_path, monkeypatch, capsys, output, held):
+    monkeypatch.setattr(cli, "_missing", list)
+    path = write_recipe(tmp_path, ('output = "out"', f'output = "{output}"'))
+    assert cli.main(["--fresh", str(path)]) == 2
+    assert f"run.output = {output!r} holds {tmp_path / held}, which the run reads" in capsys.readouterr().err
+
+
+def test_an_evaluation_is_played_from_the_folder_of_its_recipe(tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    write_evaluation(tmp_path / "recipes")
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    monkeypatch.setattr(cli.evaluation, "evaluate", lambda recipe, *, folder: seen.append(folder) or 0)
+    assert cli.main(["evaluate", "recipes/evaluation.toml"]) == 0
+    assert seen == [tmp_path / "recipes"]  # each of the two campaigns has it as its working directory
+
+
+SLOW = """
+import os, pathlib, time
+pathlib.Path(__file__).with_name(f"pid-{os.getpid()}").touch()
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM")
+def test_an_evaluation_that_is_ended_leaves_no_campaign_behind(tmp_path):
+    address = 'path = "tiny"\nbase_url = "http://127.0.0.1:9/v1"'
+    write_evaluation(tmp_path, ('path = "tiny"', address))
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "conftest.py").write_text(SLOW, encoding="utf-8")
+    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}"}
+    command = [sys.executable, "-m", "thinkingbox_trainer", "evaluate", str(tmp_path / "evaluation.toml")]
+    with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            end = time.monotonic() + 60
+            while len(played := list((tmp_path / "suite").glob("pid-*"))) < 2:
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=30)[1]
+        finally:
+            process.kill()
+    assert process.returncode == 143
+    assert "ended by SIGTERM. The same command plays what is missing" in said
+    for one in played:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(one.name.removeprefix("pid-")), 0)
 
 
 def tiny(folder: Path) -> None:

@@ -10,8 +10,7 @@ from pytest_thinkingbox.selection.choose import choose
 from pytest_thinkingbox.selection.manifest import write_manifest
 from pytest_thinkingbox.selection.pool import Shares
 from tests.selection.builders import campaign, contents
-from thinkingbox_trainer.evaluation import EvaluationRecipe, evaluate, pytest_command
-from thinkingbox_trainer.recipe import read_as
+from thinkingbox_trainer.evaluation import EvaluationRecipe, evaluate, pytest_command, read_evaluation
 
 RECIPE = """
 [evaluation]
@@ -46,7 +45,7 @@ def write(folder: Path, *changes: tuple[str, str]) -> EvaluationRecipe:
         assert old in text
         text = text.replace(old, new)
     (folder / "evaluation.toml").write_text(text, encoding="utf-8")
-    return read_as(EvaluationRecipe, folder / "evaluation.toml")
+    return read_evaluation(folder / "evaluation.toml")
 
 
 def pool(folder: Path) -> None:

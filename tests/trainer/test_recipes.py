@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from thinkingbox_trainer.evaluation import EvaluationRecipe, serving_of
+from thinkingbox_trainer.evaluation import read_evaluation, serving_of
 from thinkingbox_trainer.plan import Plan, plan, shape_of
-from thinkingbox_trainer.recipe import Recipe, deviations, read_as, read_recipe
+from thinkingbox_trainer.recipe import Recipe, deviations, read_recipe
 from thinkingbox_trainer.shown import dry_run_lines, not_run
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -146,7 +146,7 @@ def test_what_it_can_run_is_refused_by_nothing(name: str) -> None:
 
 
 def test_the_evaluation_gives_each_policy_half_of_the_devices() -> None:
-    recipe = read_as(EvaluationRecipe, RECIPES / "eval-8xa100.toml")
+    recipe = read_evaluation(RECIPES / "eval-8xa100.toml")
     assert (recipe.evaluation.attempts, recipe.sampling.longest) == (20, 133_120)
     assert (recipe.sampling.temperature, recipe.sampling.top_p, recipe.sampling.top_k) == (1.0, 0.95, 20)
     made = serving_of(recipe)

@@ -15,6 +15,7 @@ from pytest_thinkingbox.errors import ConfigurationError
 from tests.conftest import SHOP
 from tests.trainer.recipes import RECIPE, write_recipe
 from tests.trainer.tiny import TASKS
+from thinkingbox_trainer import cli
 from thinkingbox_trainer.recipe import read_recipe
 from thinkingbox_trainer.run import train
 
@@ -35,3 +36,10 @@ def test_a_suite_that_is_not_proved_is_refused_before_a_model_is_looked_for(tmp_
     with pytest.raises(ConfigurationError, match=r"proof.json: 4 of 4 tasks are not in it"):
         train(recipe, folder=tmp_path)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line_and_no_traceback(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    recipe = write_recipe(tmp_path, ('output = "out"', 'output = "file/out"'))
+    assert cli.main([str(recipe)]) == 2
+    assert f"thinkingbox-train: {recipe}: [Errno 20] Not a directory" in capsys.readouterr().err
