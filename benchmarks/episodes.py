@@ -23,6 +23,7 @@ from typing import Any
 from _pytest_run import ROOT
 from _table import Figure, finish, parser
 
+from pytest_thinkingbox.agents.base import AgentTask
 from pytest_thinkingbox.agents.solution import steps_of
 from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
 from pytest_thinkingbox.declare.solution import Call
@@ -56,6 +57,9 @@ class Stub:
         # Instructions, prompt and the model's turn; then two for each turn, and more after the one of several calls.
         turn = min((ids.count(_BEGIN) - 3) // 2, TURNS - 1)
         return Generation(self.turns[current_attempt.get() or ""][turn])
+
+    def of(self, task: AgentTask) -> Stub:
+        return self
 
     async def aclose(self) -> None:
         """Nothing is held."""

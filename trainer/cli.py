@@ -18,6 +18,7 @@ from thinkingbox_trainer.recipe import Recipe, demand_apart, read_recipe
 from thinkingbox_trainer.shown import dry_run_lines, not_run, plan_lines
 
 EXTRA = "pip install 'pytest-thinkingbox[train]'"
+GPU_EXTRA = "pip install 'pytest-thinkingbox[train-gpu]'"
 _INTERRUPTED, _TERMINATED = 128 + 2, 128 + 15
 """Exit status after SIGINT and SIGTERM, as shells have it."""
 _ENDED = {
@@ -116,7 +117,14 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
     if refused := not_run(recipe):
         print(
             f"{path}: {', '.join(refused)} cannot be run by this version, only planned: it trains whole weights on "
-            "each device, and generates with the model that is trained (hardware.engine = 'transformers')",
+            "each device",
+            file=sys.stderr,
+        )
+        return 2
+    if recipe.hardware.engine == "vllm" and find_spec("vllm") is None:
+        print(
+            f"thinkingbox-train: no vllm here, through which weights go to the server (hardware.engine = 'vllm'): "
+            f"{GPU_EXTRA}",
             file=sys.stderr,
         )
         return 2

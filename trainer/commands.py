@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from thinkingbox_trainer.recipe import Generation, Recipe
 
@@ -26,8 +29,37 @@ def launch_command(recipe: Recipe) -> str:
     return " ".join([*words, "-m", "thinkingbox_trainer", "RECIPE.toml"])
 
 
+def training_server_command(recipe: Recipe) -> str:
+    """Of vLLM's server where it takes the weights of a run: what it needs to be told for that is behind its
+    development mode."""
+    assert recipe.generation is not None
+    address = urlsplit(recipe.generation.base_url)
+    command = serve_command(
+        recipe.generation,
+        model=recipe.model.path,
+        dtype="bfloat16" if recipe.hardware.master_weights else recipe.model.dtype,
+        longest=recipe.episodes.longest,
+        seed=recipe.run.seed,
+        host=address.hostname or "",
+        port=address.port or 0,
+        more={
+            "weight-transfer-config": json.dumps({"backend": "nccl"}),
+            "logprobs-mode": "processed_logprobs",
+        },
+    )
+    return f"VLLM_SERVER_DEV_MODE=1 {command}"
+
+
 def serve_command(
-    generation: Generation, *, model: str, dtype: str, longest: int, seed: int, port: int
+    generation: Generation,
+    *,
+    model: str,
+    dtype: str,
+    longest: int,
+    seed: int,
+    port: int,
+    host: str = "127.0.0.1",
+    more: Mapping[str, str] | None = None,
 ) -> str:
     """Of vLLM's server, one copy of the weights for every `tensor_parallel` GPUs."""
     options = {
@@ -38,7 +70,8 @@ def serve_command(
         "max-num-seqs": generation.sequences,
         "gpu-memory-utilization": generation.utilisation,
         "seed": seed,
-        "host": "127.0.0.1",
+        "host": host,
         "port": port,
+        **(more or {}),
     }
     return shlex.join(["vllm", "serve", model, *(f"--{name}={value}" for name, value in options.items())])

@@ -1,4 +1,4 @@
-"""A token engine for CPUs: a model of the transformers library, requests that wait generated as one batch."""
+"""A token engine in this process: a model of the transformers library, requests that wait generated as one batch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from pytest_thinkingbox.agents.base import AgentTask
 from pytest_thinkingbox.agents.tokens import Generation
 
 
@@ -127,6 +128,10 @@ class TransformersEngine:
             self._working = asyncio.create_task(self._work())
         return await future
 
+    def of(self, task: AgentTask) -> TransformersEngine:
+        """Whoever asks, it is this process that is waited for."""
+        return self
+
     async def aclose(self) -> None:
         for one in (*self._waiting, *self._under_way):
             one.future.cancel()
@@ -165,8 +170,12 @@ class TransformersEngine:
         for one in batch:
             one.version = self.policy_version
         width = max(len(one.ids) for one in batch)
-        shown = torch.tensor([[self._end] * (width - len(one.ids)) + one.ids for one in batch])
-        attention = torch.tensor([[0] * (width - len(one.ids)) + [1] * len(one.ids) for one in batch])
+        device = self._model.device
+        shown = torch.tensor([[self._end] * (width - len(one.ids)) + one.ids for one in batch], device=device)
+        attention = torch.tensor(
+            [[0] * (width - len(one.ids)) + [1] * len(one.ids) for one in batch], device=device
+        )
+        # On the CPU, so that a seed draws the same on every device.
         generators = [torch.Generator().manual_seed(one.seed) for one in batch]
         cache = None
         while not all(one.over for one in batch):
@@ -180,12 +189,13 @@ class TransformersEngine:
                 logits_to_keep=1,
             )
             cache = out.past_key_values
-            logits = out.logits[:, -1].float()
-            shown = torch.full((len(batch), 1), self._end)
-            for at, one in enumerate(batch):
-                if not one.over:
-                    shown[at, 0] = _draw(one, logits[at], generators[at])
-            attention = torch.cat([attention, torch.ones((len(batch), 1), dtype=attention.dtype)], dim=1)
+            logits = out.logits[:, -1].float().cpu()
+            drawn = [
+                self._end if one.over else _draw(one, logits[at], generators[at])
+                for at, one in enumerate(batch)
+            ]
+            shown = torch.tensor(drawn, device=device)[:, None]
+            attention = torch.cat([attention, torch.ones_like(shown)], dim=1)
 
 
 def _draw(asked: _Asked, logits: torch.Tensor, generator: torch.Generator) -> int:

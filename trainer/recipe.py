@@ -201,6 +201,13 @@ class Generation(Part):
         return self
 
 
+class SyncedGeneration(Generation):
+    """The same for a run, which sends its weights to them before each step."""
+
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/\s:]+:\d+$")]
+    """Of vLLM's server, as the first process of the run reaches it."""
+
+
 class Recipe(Part):
     run: Run
     suite: SuitePart
@@ -210,7 +217,7 @@ class Recipe(Part):
     algorithm: Algorithm
     hardware: Hardware
     checkpoints: Checkpoints
-    generation: Generation | None = None
+    generation: SyncedGeneration | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:

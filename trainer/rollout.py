@@ -31,13 +31,15 @@ class TrainingStopped(ThinkingboxError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One sequence: `mask` has 1 where the model wrote. A row that only fills up has no task and no reward."""
+    """One sequence: `mask` has 1 where the model wrote. A row that only fills up has no task and no reward. `logprobs`
+    are what the sampler says of each id of `completion`, where it says any."""
 
     prompt: list[int]
     completion: list[int]
     mask: list[int]
     reward: float | None
     task: str | None
+    logprobs: list[float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,8 @@ class Rollouts:
                 "select tasks that this policy sometimes solves"
             )
         rows = [row for group in filled.accepted for row in (one.row for one in group.members)]
-        padding = Row(prompt=[self._filler], completion=[self._filler], mask=[0], reward=None, task=None)
+        filler = [self._filler]
+        padding = Row(prompt=filler, completion=filler, mask=[0], reward=None, task=None, logprobs=[0.0])
         rows += [padding] * (filled.missing * self._rules.size)
         return Step(rows=rows, skip=skip, metrics=metrics)
 
@@ -181,7 +184,9 @@ class Rollouts:
         written = trace.completion or [self._filler]  # TRL takes no empty completion
         mask = trace.mask or [0]
         prompt = trace.prompt or [self._filler]
-        return Member(reward, Row(prompt=prompt, completion=written, mask=mask, reward=reward, task=task))
+        logprobs = [0.0] if trace.logprobs == [] else trace.logprobs
+        row = Row(prompt=prompt, completion=written, mask=mask, reward=reward, task=task, logprobs=logprobs)
+        return Member(reward, row)
 
     def state(self) -> dict[str, Any]:
         """Where pool and rules stand between two steps."""

@@ -39,6 +39,7 @@ from thinkingbox_trainer.rollout import Rollouts, Traces
 from thinkingbox_trainer.saving import Saving, sizes, versions
 from thinkingbox_trainer.steplog import StepLog
 from thinkingbox_trainer.trl_adapter import make_trainer
+from thinkingbox_trainer.vllm import demand_server, make_engine
 
 
 def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
@@ -55,11 +56,14 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
         stack.enter_context(Heartbeat())
         lead(partial(check_pool, recipe, folder=folder) if is_leader() else None)
         lead(partial(_begin, output, stack, fresh=fresh) if is_leader() else None)
+        served = None
+        if recipe.generation is not None:
+            served = lead(partial(demand_server, recipe) if is_leader() else None)
         checkpoints = Checkpoints(output, keep=recipe.checkpoints.keep)
         where = _model_path(recipe, folder)
         tokenizer = AutoTokenizer.from_pretrained(where)
         model = AutoModelForCausalLM.from_pretrained(where, dtype=getattr(torch, recipe.model.dtype))
-        progress = stack.enter_context(_progress(recipe, folder, checkpoints, model, tokenizer))
+        progress = stack.enter_context(_progress(recipe, folder, checkpoints, model, tokenizer, served))
         since = lead(None if progress is None else lambda: progress.since)
         saving = Saving(checkpoints, tokenizer=tokenizer, state=None if progress is None else progress.state)
         trainer = make_trainer(
@@ -123,22 +127,26 @@ def _model_path(recipe: Recipe, folder: Path) -> str:
 
 @contextmanager
 def _progress(
-    recipe: Recipe, folder: Path, checkpoints: Checkpoints, model: Any, tokenizer: Any
+    recipe: Recipe, folder: Path, checkpoints: Checkpoints, model: Any, tokenizer: Any, served: str | None
 ) -> Iterator[_Progress | None]:
-    """On rank 0 only: None in the other processes."""
+    """On rank 0 only: None in the other processes. `served` is the model's name at a server that generates."""
     if not is_leader():
         yield None
         return
     output = folder / recipe.run.output
     episodes = recipe.episodes
     traces = Traces()
-    engine = TransformersEngine(
-        model,
-        end=tokenizer.eos_token_id,
-        temperature=recipe.sampling.temperature,
-        top_p=recipe.sampling.top_p,
-        top_k=recipe.sampling.top_k,
-        batch=episodes.concurrency,
+    engine = (
+        TransformersEngine(
+            model,
+            end=tokenizer.eos_token_id,
+            temperature=recipe.sampling.temperature,
+            top_p=recipe.sampling.top_p,
+            top_k=recipe.sampling.top_k,
+            batch=episodes.concurrency,
+        )
+        if served is None
+        else make_engine(recipe, model=served, end=tokenizer.eos_token_id)
     )
     agent = TokensAgent(
         engine,

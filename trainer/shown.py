@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_thinkingbox.errors import ConfigurationError
-from thinkingbox_trainer.commands import launch_command, serve_command
+from thinkingbox_trainer.commands import launch_command, training_server_command
 from thinkingbox_trainer.plan import Devices, Plan, plan, shape_of
 from thinkingbox_trainer.pool import manifest_of
 from thinkingbox_trainer.recipe import REFERENCE, Recipe, deviations, settings
-
-_PORT = 8000
 
 
 def dry_run_lines(recipe: Recipe, *, folder: Path) -> Iterator[str]:
@@ -39,15 +37,7 @@ def dry_run_lines(recipe: Recipe, *, folder: Path) -> Iterator[str]:
         yield f"this version can plan, but not run: {line}"
     yield "started with:"
     if recipe.generation is not None:
-        command = serve_command(
-            recipe.generation,
-            model=recipe.model.path,
-            dtype=recipe.model.dtype,
-            longest=recipe.episodes.longest,
-            seed=recipe.run.seed,
-            port=_PORT,
-        )
-        yield f"  {command}"
+        yield f"  {training_server_command(recipe)}"
     yield f"  {launch_command(recipe)}"
 
 
@@ -55,8 +45,6 @@ def not_run(recipe: Recipe) -> list[str]:
     """Settings that a plan takes into account and a run of this version refuses."""
     hardware = recipe.hardware
     found = []
-    if hardware.engine == "vllm":
-        found.append("hardware.engine = 'vllm'")
     if hardware.sharding == "full":
         found.append("hardware.sharding = 'full'")
     if hardware.offload != "none":

@@ -21,7 +21,7 @@ from peft import LoraConfig
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
 from thinkingbox_trainer.metrics import Metrics, numbers
 from thinkingbox_trainer.ranks import ROLLOUT_SECONDS, lead
 from thinkingbox_trainer.recipe import Recipe
@@ -46,7 +46,8 @@ def make_trainer(
     """`make_step` makes all rows of a step, by its number from 0; None on ranks other than 0.
 
     Without `saving` there are no checkpoints. `updated` is told how many updates made the weights that the next step
-    samples from; `logged` is given what TRL logs, the figures of the step among it.
+    samples from: where vLLM generates, when it has them; `logged` is given what TRL logs, the figures of the step among
+    it.
     """
     skipping = _Skip()
     rollout = _Rollout(make_step, skipping)
@@ -73,9 +74,16 @@ def make_trainer(
             reward_funcs=[thinkingbox_reward],
             train_dataset=Dataset.from_list(rows),
             rollout_func=rollout,
-            callbacks=[skipping, _Updates(updated), _Logged(logged), *others],
+            callbacks=[
+                skipping,
+                *([] if recipe.generation else [_Updates(updated)]),
+                _Logged(logged),
+                *others,
+            ],
             **trained,
         )
+    if recipe.generation is not None:
+        _follow_weights(trainer, updated, to=recipe.generation.base_url)
     trainer.remove_callback(PrinterCallback)  # our own line says it
     if saving is not None:
         saving.trainer = trainer
@@ -92,6 +100,30 @@ def _tensorboard_in(folder: Path) -> Iterator[None]:
     finally:
         if before is None:
             del os.environ[_TENSORBOARD]
+
+
+class WeightsNotSent(ThinkingboxError):
+    """The server has other weights than the run, or nobody knows which."""
+
+
+def _follow_weights(trainer: GRPOTrainer, updated: Callable[[int], None], *, to: str) -> None:
+    """TRL sends the weights, and has the prefix cache emptied, before it asks for the rows of a step. The sampler's
+    version is what was sent: if nothing was, episodes are found to be of an earlier policy."""
+    generation = trainer.vllm_generation
+    send = generation.sync_weights
+
+    def followed() -> None:
+        number = trainer.state.global_step
+        try:
+            send()
+        except Exception as error:
+            raise WeightsNotSent(
+                f"step {number}: vLLM's server at {to} did not take the weights: {error}. Start it again, and then the "
+                "run, which goes on from its newest checkpoint"
+            ) from error
+        updated(number)
+
+    generation.sync_weights = followed
 
 
 class _Rollout:
@@ -118,10 +150,12 @@ class _Rollout:
         if len(step.rows) != here * trainer.accelerator.num_processes:
             raise RuntimeError(f"{len(step.rows)} rows were made, and TRL asks for {here} in each process")
         mine: list[Row] = step.rows[rank * here : (rank + 1) * here]
+        if trainer.use_vllm and any(row.logprobs is None for row in mine):
+            raise RuntimeError("a row without log-probabilities of the sampler has no importance ratio")
         return {
             "prompt_ids": [row.prompt for row in mine],
             "completion_ids": [row.completion for row in mine],
-            "logprobs": None,  # type: ignore[dict-item]
+            "logprobs": [row.logprobs for row in mine] if trainer.use_vllm else None,  # type: ignore[dict-item]
             "env_mask": [row.mask for row in mine],
             "reward": [row.reward for row in mine],
         }
@@ -169,6 +203,18 @@ def _lora(recipe: Recipe) -> LoraConfig:
     )
 
 
+def _sampler(recipe: Recipe) -> dict[str, Any]:
+    if recipe.generation is None:
+        return {}
+    return {
+        "use_vllm": True,
+        "vllm_mode": "server",
+        "vllm_server_base_url": recipe.generation.base_url,
+        # Otherwise the sampler's probabilities would not be looked at.
+        "vllm_importance_sampling_correction": True,
+    }
+
+
 def _config(recipe: Recipe, output: Path, *, saves: bool) -> GRPOConfig:
     algorithm, sampling, hardware = recipe.algorithm, recipe.sampling, recipe.hardware
     on_cpu = not torch.cuda.is_available()
@@ -195,6 +241,7 @@ def _config(recipe: Recipe, output: Path, *, saves: bool) -> GRPOConfig:
         scale_rewards=algorithm.scale_rewards,
         loss_type="dapo",  # the mean over all tokens of the step, since a step generates once
         mask_truncated_completions=False,
+        **_sampler(recipe),
         vllm_importance_sampling_mode=algorithm.importance_mode,
         vllm_importance_sampling_clip_max=algorithm.importance_cap,
         gradient_checkpointing=hardware.gradient_checkpointing,

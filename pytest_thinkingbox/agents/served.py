@@ -1,4 +1,5 @@
-"""The agent by token ids whose model is behind `/v1/completions`: vLLM's server, or `thinkingbox serve`.
+"""Models behind `/v1/completions` with token ids - vLLM's server, or `thinkingbox serve` -, as an agent that is
+measured and as an engine of episodes that are trained on.
 
 Only what both have is used. Nothing is left to a server's own settings: sampling, and what ends a generation, are what
 they are where the model is trained.
@@ -7,8 +8,9 @@ they are where the model is trained.
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +19,7 @@ from pytest_thinkingbox.agents.base import AgentTask, ToolSpec
 from pytest_thinkingbox.agents.chat import ChatModel
 from pytest_thinkingbox.agents.completions import ChatCompletions
 from pytest_thinkingbox.agents.control import Control
-from pytest_thinkingbox.agents.endpoint import Endpoint, Rejected
+from pytest_thinkingbox.agents.endpoint import Endpoint, Names, Rejected
 from pytest_thinkingbox.agents.provider_errors import ErrorReply
 from pytest_thinkingbox.agents.tokens import Chats, Generation, TokensSession, Trace
 from pytest_thinkingbox.agents.wire import (
@@ -38,13 +40,26 @@ from pytest_thinkingbox.tokens.chat import Tokenizer
 class TokenCompletions(ChatCompletions):
     """Ids in and out. A transcript has one message, `{"ids": [...]}`; so has an answer.
 
-    `end` is the id that ends a generation, and nothing else ends one.
+    `end` is the id that ends a generation, and nothing else ends one. With `logprobs` the message of an answer has the
+    log-probability of each id, and an answer without them is no reply.
     """
 
     name = "completions"
     default_url = "http://127.0.0.1:8000/v1"
     own_fields = frozenset(
-        {"model", "prompt", "stream", "n", "echo", "stop", "stop_token_ids", "ignore_eos", "return_token_ids"}
+        {
+            "model",
+            "prompt",
+            "stream",
+            "n",
+            "echo",
+            "stop",
+            "stop_token_ids",
+            "ignore_eos",
+            "logprobs",
+            "return_token_ids",
+            "return_tokens_as_token_ids",
+        }
     )
     # A server may have others of its own, from the model's generation_config.json.
     defaults: Mapping[str, Any] = MappingProxyType(
@@ -63,8 +78,9 @@ class TokenCompletions(ChatCompletions):
     length_field = "max_tokens"
     reasoning_fields = ()
 
-    def __init__(self, end: int) -> None:
+    def __init__(self, end: int, *, logprobs: bool = False) -> None:
         self._end = end
+        self._logprobs = logprobs
 
     def path(self, base: str) -> str:
         return base if base.endswith("/completions") else f"{base}/completions"
@@ -73,6 +89,8 @@ class TokenCompletions(ChatCompletions):
         self, fields: Mapping[str, Any], tools: bytes, transcript: Transcript, *, reasoning: bool
     ) -> bytes:
         own = {"return_token_ids": True, "stop_token_ids": [self._end], "ignore_eos": True}
+        if self._logprobs:  # of none but the id that was drawn
+            own |= {"logprobs": 0, "return_tokens_as_token_ids": True}
         [prompt] = transcript.encoded(self._encode)
         return encode_request({**fields, **own}, [(b"prompt", prompt)])
 
@@ -98,7 +116,11 @@ class TokenCompletions(ChatCompletions):
             raise NoReply(f"its token_ids are none: {glimpse(body)}")
         if finish == "stop" and (not ids or ids[-1] != self._end):
             raise NoReply(f"it ended a generation without the id {self._end}, which alone ends one")
-        message = {"ids": ids, "prompt": choice.get("prompt_token_ids")}
+        message = {
+            "ids": ids,
+            "prompt": choice.get("prompt_token_ids"),
+            "logprobs": _read_logprobs(choice.get("logprobs"), ids, body) if self._logprobs else None,
+        }
         return Answer(
             message=message,
             echo=message,
@@ -162,7 +184,7 @@ class ServedAgent:
         task.conversation.chat = chat.hash
         longest = await self._longest_conversation()
         yield TokensSession(
-            _Asked(self._model, task),
+            _Asked(self._model, task, version=lambda: None),
             chat,
             task,
             trace=Trace(chat=chat.hash),
@@ -204,17 +226,57 @@ class ServedAgent:
         await self._list.aclose()
 
 
+class ServedEngine:
+    """`model` at `base_url` continues ids and says their log-probabilities. `end` is the id that ends a generation;
+    `parameters` are further fields of every request; `named` is where address and model are written, for errors.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        end: int,
+        parameters: Mapping[str, Any],
+        concurrency: int,
+        named: tuple[str, str],
+    ) -> None:
+        url, option = named
+        api = TokenCompletions(end, logprobs=True)
+        names = Names(url=url, key=api.key_variable)
+        self._endpoint = Endpoint(base_url, api=api, concurrency=concurrency, names=names)
+        self._model = ChatModel(self._endpoint, model, parameters=parameters, option=option)
+        self.policy_version = 0
+        """How many updates made the weights that the server has; whoever sends them says so."""
+
+    def of(self, task: AgentTask) -> _Asked:
+        return _Asked(self._model, task, version=lambda: self.policy_version)
+
+    async def generate(self, ids: Sequence[int], *, seed: int, most: int) -> Generation:
+        """For nobody's conversation. Raises ProviderDown, and ConfigurationError for what no retry will mend."""
+        version = self.policy_version
+        transcript = Transcript()
+        transcript.append({"ids": ids})
+        answer = await self._model.complete(transcript, seed=seed, extra={"max_tokens": most})
+        return _generation(answer, ids, most=most, url=self._endpoint.url, version=version)
+
+    async def aclose(self) -> None:
+        await self._endpoint.aclose()
+
+
 class _Asked:
     """The engine of one session: its time and its outages are those of the session's task."""
 
-    def __init__(self, model: ChatModel, task: AgentTask) -> None:
+    def __init__(self, model: ChatModel, task: AgentTask, *, version: Callable[[], int | None]) -> None:
         self._model = model
         self._task = task
+        self._version = version
         self._turns = 0
 
     async def generate(self, ids: Sequence[int], *, seed: int, most: int) -> Generation:
         task = self._task
         self._turns += 1
+        version = self._version()
         transcript = Transcript()
         transcript.append({"ids": ids})
         control = Control(self._model, task.conversation, limit=task.limits.seconds, requests=self._turns)
@@ -227,7 +289,7 @@ class _Asked:
                     late=control.check,
                     extra={"max_tokens": most},
                 )
-                new = self._checked(answer, ids, most)
+                new = _generation(answer, ids, most=most, url=self._model.endpoint.url, version=version)
                 if task.clock.left <= 0:
                     try:
                         await control.check()
@@ -235,25 +297,27 @@ class _Asked:
                         task.conversation.usage["agent"].add(
                             input_tokens=len(ids),
                             cached_tokens=None,
-                            output_tokens=len(new),
+                            output_tokens=len(new.ids),
                             reasoning_tokens=None,
                         )
                         raise
-                return Generation(new)
+                return new
         finally:
             await control.aclose()
 
-    def _checked(self, answer: Answer, ids: Sequence[int], most: int) -> list[int]:
-        new: list[int] = answer.message["ids"]
-        url = self._model.endpoint.url
-        if len(new) > most:
-            raise ProviderDown(f"{url} gave {len(new)} ids, at most {most} were asked for")
-        shown = answer.message["prompt"]
-        if shown is not None and shown != list(ids):
-            raise ConfigurationError(
-                f"{url} shows the model another prompt than it was given: it must not change ids"
-            )
-        return new
+
+def _generation(
+    answer: Answer, ids: Sequence[int], *, most: int, url: str, version: int | None
+) -> Generation:
+    new: list[int] = answer.message["ids"]
+    if len(new) > most:
+        raise ProviderDown(f"{url} gave {len(new)} ids, at most {most} were asked for")
+    shown = answer.message["prompt"]
+    if shown is not None and shown != list(ids):
+        raise ConfigurationError(
+            f"{url} shows the model another prompt than it was given: it must not change ids"
+        )
+    return Generation(new, answer.message["logprobs"], version)
 
 
 def _read_models(body: bytes, content_type: str) -> dict[str, int | None]:
@@ -266,6 +330,25 @@ def _read_models(body: bytes, content_type: str) -> dict[str, int | None]:
             longest = card.get("max_model_len")
             found[card["id"]] = longest if isinstance(longest, int) and longest > 0 else None
     return found
+
+
+def _read_logprobs(value: Any, ids: Sequence[int], body: bytes) -> list[float]:
+    """Raises NoReply where they are not those of `ids`: an importance ratio of other tokens would train on nothing."""
+    if not isinstance(value, dict):
+        text = (
+            "its answers hold no log-probabilities, which the importance ratio needs: it ignores `logprobs`"
+        )
+        raise NoReply(text, error=ErrorReply(status=400, message=text))
+    found, tokens = value.get("token_logprobs"), value.get("tokens")
+    if tokens != [f"token_id:{one}" for one in ids]:
+        raise NoReply(f"its log-probabilities are of other tokens than its token_ids: {glimpse(body)}")
+    if not isinstance(found, list) or len(found) != len(ids) or not all(map(_is_number, found)):
+        raise NoReply(f"its log-probabilities are not one number for each id: {glimpse(body)}")
+    return [float(one) for one in found]
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def _are_ids(value: Any) -> bool:

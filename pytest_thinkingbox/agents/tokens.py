@@ -35,6 +35,11 @@ class Continues(Protocol):
 
 
 class Engine(Continues, Protocol):
+    """What it continues by itself belongs to no conversation; `of` is for one whose time it takes and whose outages
+    it has."""
+
+    def of(self, task: AgentTask) -> Continues: ...
+
     async def aclose(self) -> None: ...
 
 
@@ -121,7 +126,7 @@ class TokensAgent:
         trace = Trace(chat=chat.hash)
         try:
             yield TokensSession(
-                self.engine, chat, task, trace=trace, longest=self._longest, answer=self._answer
+                self.engine.of(task), chat, task, trace=trace, longest=self._longest, answer=self._answer
             )
         finally:
             if self._keep is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_thinkingbox.agents.base import Stop
-from pytest_thinkingbox.agents.served import ServedAgent
+from pytest_thinkingbox.agents.served import ServedAgent, ServedEngine
+from pytest_thinkingbox.agents.tokens import Generation, TokensAgent, Trace
 from pytest_thinkingbox.declare import Limits
 from pytest_thinkingbox.episodes.clock import AgentClock, TimeIsUp
 from pytest_thinkingbox.episodes.model import Usage
@@ -240,6 +242,129 @@ def test_where_no_length_is_known_a_limit_must_be_given() -> None:
 def test_what_the_agent_sets_itself_cannot_be_set(parameters) -> None:
     with pytest.raises(ConfigurationError, match=f"{next(iter(parameters))}"):
         ServedAgent("m", tokenizer=TOKENIZER, parameters=parameters)
+
+
+def scored(text: str, *, latency: float = 0.0, **logprobs: Any) -> Reply:
+    """The same with the log-probability of each id, as vLLM's server says it."""
+    ids = TOKENIZER.encode(text)
+    said = {
+        "text_offset": list(range(len(ids))),
+        "tokens": [f"token_id:{one}" for one in ids],
+        "token_logprobs": [-0.25 * at for at in range(len(ids))],
+        "top_logprobs": [{f"token_id:{one}": -0.25 * at} for at, one in enumerate(ids)],
+        **logprobs,
+    }
+    return written(text, latency=latency, logprobs=said)
+
+
+def engine_at(stub: StubEndpoint) -> ServedEngine:
+    return ServedEngine(
+        "m",
+        base_url=stub.url,
+        end=256,
+        parameters={"temperature": 0.7, "top_p": 1.0, "top_k": 0},
+        concurrency=8,
+        named=("generation.base_url", "model.path"),
+    )
+
+
+def trained_at(stub: StubEndpoint, *, version: int = 0) -> tuple[TokensAgent, list[Trace]]:
+    """An agent whose episodes are trained on, with retries that do not wait, and the traces that it leaves."""
+    engine = engine_at(stub)
+    traces: list[Trace] = []
+    engine.policy_version = version
+    engine._endpoint._backoff = 0.001
+    agent = TokensAgent(
+        engine, TOKENIZER, longest=5000, answer=1000, keep=lambda request, trace: traces.append(trace)
+    )
+    return agent, traces
+
+
+def test_an_engine_asks_for_the_log_probability_of_the_ids_that_are_drawn() -> None:
+    with StubEndpoint(serving(scored(f"Booked.{END}"))) as stub:
+        agent, _ = trained_at(stub)
+        assert Play().run(agent) == ["Booked."]
+    [body] = asked(stub)
+    assert {name: body[name] for name in ("logprobs", "return_tokens_as_token_ids", "return_token_ids")} == {
+        "logprobs": 0,
+        "return_tokens_as_token_ids": True,
+        "return_token_ids": True,
+    }
+    assert (body["model"], body["seed"], body["max_tokens"]) == ("m", 1, 1000)
+    assert (body["temperature"], body["top_p"], body["top_k"], body["stop_token_ids"]) == (0.7, 1.0, 0, [256])
+
+
+def test_a_trace_has_the_log_probabilities_and_the_version_of_the_weights() -> None:
+    with StubEndpoint(serving(scored(f"Wait.{BOOK}{END}"), scored(f"Booked.{END}"))) as stub:
+        agent, traces = trained_at(stub, version=7)
+        Play().run(agent)
+    [trace] = traces
+    assert trace.policy_versions == {7}
+    first, last = TOKENIZER.encode(f"Wait.{BOOK}{END}"), TOKENIZER.encode(f"Booked.{END}")
+    assert trace.logprobs is not None
+    assert trace.logprobs[: len(first)] == [-0.25 * at for at in range(len(first))]
+    assert trace.logprobs[-len(last) :] == [-0.25 * at for at in range(len(last))]
+    assert [trace.logprobs[at] for at, own in enumerate(trace.mask) if not own] == [0.0] * trace.mask.count(0)
+
+
+def test_weights_that_change_within_an_episode_are_two_versions() -> None:
+    played: list[Received] = []
+
+    def script(received: Received) -> Reply:
+        played.append(received)
+        assert isinstance(agent.engine, ServedEngine)
+        agent.engine.policy_version = len(played)  # as if they were sent while this is generated
+        return scored(f"Wait.{BOOK}{END}" if len(played) == 1 else f"Booked.{END}")
+
+    with StubEndpoint(script) as stub:
+        agent, traces = trained_at(stub)
+        Play().run(agent)
+    assert traces[0].policy_versions == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (fails(500), "status 500"),
+        (scored(END, tokens=["token_id:3"]), "of other tokens than its token_ids"),
+        (scored(END, tokens=["<|im_end|>"]), "of other tokens than its token_ids"),
+        (scored(END, token_logprobs=[None]), "not one number for each id"),
+        (scored(END, token_logprobs=[-1.0, -2.0]), "not one number for each id"),
+        (scored(END, token_logprobs=[float("nan")]), "not one number for each id"),
+    ],
+    ids=["down", "others", "words", "none", "too many", "no number"],
+)  # fmt: skip
+def test_an_answer_without_its_log_probabilities_is_an_outage_and_no_failure(reply, why) -> None:
+    with StubEndpoint(serving(reply)) as stub, pytest.raises(ProviderDown, match=why):
+        Play().run(trained_at(stub)[0])
+
+
+def test_a_server_that_says_no_log_probabilities_stops_the_run() -> None:
+    with StubEndpoint(serving(written(END))) as stub, pytest.raises(ConfigurationError, match="`logprobs`"):
+        Play().run(trained_at(stub)[0])
+
+
+def test_an_engine_is_asked_by_all_episodes_at_once() -> None:
+    async def ask() -> list[Generation]:
+        engine = engine_at(stub)
+        try:
+            return await asyncio.gather(*(engine.generate([at], seed=at, most=9) for at in range(8)))
+        finally:
+            await engine.aclose()
+
+    with StubEndpoint(serving(scored(f"Yes{END}", latency=0.3))) as stub:
+        found = asyncio.run(ask())
+    assert stub.most_in_flight == 8
+    assert [one.logprobs for one in found] == [[0.0, -0.25, -0.5, -0.75]] * 8
+    assert sorted(one["seed"] for one in asked(stub)) == list(range(8))
+
+
+def test_a_slow_server_is_an_outage_of_an_episode_that_is_trained_on() -> None:
+    with (
+        StubEndpoint(lambda received: scored(f"Booked.{END}", latency=0.6)) as stub,
+        pytest.raises(ProviderDown, match="is slow"),
+    ):
+        within(0.2).run(trained_at(stub)[0])
 
 
 def within(seconds: float) -> Play:

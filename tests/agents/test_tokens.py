@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_thinkingbox.agents.base import Stop, ToolOutput
+from pytest_thinkingbox.agents.base import AgentTask, Stop, ToolOutput
 from pytest_thinkingbox.agents.tokens import Generation, TokensAgent, Trace
 from tests.agents.world import Play
 from tests.tokens.tokenizer import END, ByteTokenizer
@@ -27,6 +27,9 @@ class Saying:
         self.most.append(most)
         new = ByteTokenizer().encode(self.texts.pop(0))[:most]
         return Generation(new, [-0.5] * len(new))
+
+    def of(self, task: AgentTask) -> Saying:
+        return self
 
     async def aclose(self) -> None:
         """Nothing is held."""

@@ -19,6 +19,9 @@ class Closes:
         said = ByteTokenizer().decode(ids)
         return Generation(ByteTokenizer().encode(f"Closed.{END}" if "done" in said else CLOSE + END))
 
+    def of(self, task):
+        return self
+
     async def aclose(self):
         """Nothing is held."""
 

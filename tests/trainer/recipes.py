@@ -11,7 +11,7 @@ VLLM = (
     (
         "gradient_checkpointing = false",
         "gradient_checkpointing = false\n\n[generation]\ngpus = 1\ntensor_parallel = 1\nmemory_gb = 80.0\n"
-        "utilisation = 0.9\nsequences = 8",
+        'utilisation = 0.9\nsequences = 8\nbase_url = "http://127.0.0.1:8000"',
     ),
 )
 """Changes to a recipe that generates on devices of its own."""

@@ -64,10 +64,24 @@ def test_a_dry_run_names_the_launcher_of_several_processes(tmp_path, capsys):
     assert "accelerate launch --num_processes 2 -m thinkingbox_trainer RECIPE.toml" in capsys.readouterr().out
 
 
-def test_an_engine_that_this_version_does_not_run_is_refused(tmp_path, monkeypatch, capsys):
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vllm is installed")
+def test_a_run_without_vllm_names_the_extra_that_has_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cli, "_missing", list)
     assert cli.main([str(write_recipe(tmp_path, *VLLM))]) == 2
-    assert "hardware.engine = 'vllm' cannot be run by this version" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no vllm here" in said
+    assert "pip install 'pytest-thinkingbox[train-gpu]'" in said
+
+
+def test_a_dry_run_names_the_server_that_takes_the_weights(tmp_path, capsys):
+    path = write_recipe(tmp_path, *VLLM, ("127.0.0.1:8000", "gpu-2:8123"))
+    assert cli.main(["--dry-run", str(path)]) == 0
+    [command] = [line.strip() for line in capsys.readouterr().out.splitlines() if " vllm serve " in line]
+    assert command == (
+        "VLLM_SERVER_DEV_MODE=1 vllm serve tiny --dtype=float32 --tensor-parallel-size=1 --data-parallel-size=1 "
+        "--max-model-len=2048 --max-num-seqs=8 --gpu-memory-utilization=0.9 --seed=1 --host=gpu-2 --port=8123 "
+        """'--weight-transfer-config={"backend": "nccl"}' --logprobs-mode=processed_logprobs"""
+    )
 
 
 def test_weights_that_are_split_are_refused_and_not_kept_whole_in_silence(tmp_path, monkeypatch, capsys):

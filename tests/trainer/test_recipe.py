@@ -85,6 +85,16 @@ def test_devices_that_generate_belong_to_the_engine_that_has_them(tmp_path):
     assert "needs a table [generation], and no other engine does" in wrong(tmp_path, VLLM[1])
 
 
+def test_the_server_is_named_by_host_and_port(tmp_path):
+    for wrong_one in ("http://127.0.0.1:8000/v1", "127.0.0.1:8000", "http://127.0.0.1"):
+        assert "generation.base_url: String should match" in wrong(
+            tmp_path, *VLLM, ("http://127.0.0.1:8000", wrong_one)
+        )
+    assert "generation.base_url: Field required" in wrong(
+        tmp_path, *VLLM, ('base_url = "http://127.0.0.1:8000"', "")
+    )
+
+
 def test_copies_of_the_weights_are_whole(tmp_path):
     message = wrong(tmp_path, *VLLM, ("tensor_parallel = 1", "tensor_parallel = 2"))
     assert "1 gpus are no whole number of copies over 2 each" in message

@@ -137,7 +137,7 @@ def test_one_gpu_trains_and_generates_in_turn() -> None:
 
 @pytest.mark.parametrize("name", ["lora-8xh100", "reference-24xh100"])
 def test_what_this_version_cannot_run_is_said(name: str) -> None:
-    assert "hardware.engine = 'vllm'" in not_run(read(name))
+    assert "hardware.sharding = 'full'" in not_run(read(name))
 
 
 @pytest.mark.parametrize("name", ["cpu-smoke", "one-gpu"])

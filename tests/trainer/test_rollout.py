@@ -103,6 +103,9 @@ class Engine:
     async def generate(self, ids, *, seed, most):
         return await self.policy.generate(ids, seed=seed, most=most)
 
+    def of(self, task):
+        return self
+
     async def aclose(self):
         """Nothing is held."""
 
