@@ -33,6 +33,7 @@ from pytest_thinkingbox.rewards import load_suite
 from pytest_thinkingbox.rewards.player import Player
 from tests.tokens.tokenizer import END, ByteTokenizer
 from thinkingbox_trainer.groups import Cursor, Rules
+from thinkingbox_trainer.metrics import Metrics
 from thinkingbox_trainer.rollout import Rollouts, Traces
 
 POOL = "example_suites/training"
@@ -50,13 +51,19 @@ class Stub:
         self.seconds = seconds
         self.turns: dict[str, list[list[int]]] = {}
         self.longest_prompt = 0
+        self.step = 0
+
+    def look(self, number: int) -> Metrics:
+        """Its weights are those of the step that begins."""
+        self.step = number
+        return {}
 
     async def generate(self, ids: Sequence[int], *, seed: int, most: int) -> Generation:
         await asyncio.sleep(self.seconds)
         self.longest_prompt = max(self.longest_prompt, len(ids))
         # Instructions, prompt and the model's turn; then two for each turn, and more after the one of several calls.
         turn = min((ids.count(_BEGIN) - 3) // 2, TURNS - 1)
-        return Generation(self.turns[current_attempt.get() or ""][turn])
+        return Generation(self.turns[current_attempt.get() or ""][turn], policy_version=self.step)
 
     def of(self, task: AgentTask) -> Stub:
         return self
@@ -90,6 +97,7 @@ def main() -> int:
             reward="binary",
             seed=1,
             filler=256,
+            look=engine.look,
         )
         engine.seconds = 0.0
         rollouts.step(0)

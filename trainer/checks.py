@@ -11,9 +11,9 @@ from pytest_thinkingbox.agents.tokens import Generation
 from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.episodes.final import FinalState
 from pytest_thinkingbox.episodes.model import Episode
-from pytest_thinkingbox.episodes.outcomes import Verdict
+from pytest_thinkingbox.episodes.outcomes import Verdict, invalid
 from pytest_thinkingbox.episodes.seeds import derive_seed
-from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.errors import InfrastructureDown, ThinkingboxError
 from pytest_thinkingbox.rewards.suite import Suite
 from pytest_thinkingbox.state.diff import same
 
@@ -71,8 +71,9 @@ def is_sampled(*, seed: int, step: int, task: str, member: int, size: int) -> bo
     return step % EVERY == 0 and derive_seed(seed, "regrade", step, task) % size + 1 == member
 
 
-def demand_the_same(suite: Suite, episode: Episode, verdict: Verdict) -> None:
-    """`episode` still has its database. Raises WrongVerdict."""
+def looked_again(suite: Suite, episode: Episode, verdict: Verdict) -> Verdict:
+    """`verdict`, or an invalid one where an outage kept us from looking. `episode` still has its database. Raises
+    WrongVerdict."""
     assert episode.lease is not None
     task = episode.request.task_id
     try:
@@ -81,10 +82,15 @@ def demand_the_same(suite: Suite, episode: Episode, verdict: Verdict) -> None:
         raise WrongVerdict(
             f"{task}: the changes of a passed episode differ by full comparison:\n{error}"
         ) from error
+    except InfrastructureDown as error:
+        return invalid("infrastructure", str(error))
     if episode.diff is None or not same(changes, episode.diff):
         raise WrongVerdict(f"{task}: a second reading of a passed episode found other changes: {changes}")
     again = suite.grade(replace(FinalState.of(episode), diff=changes))
+    if again.outcome == "invalid":
+        return again
     if (again.outcome, again.reward) != (verdict.outcome, verdict.reward):
         raise WrongVerdict(
             f"{task}: graded {verdict.outcome}, and {again.outcome} when graded again: {again.detail}"
         )
+    return verdict

@@ -17,7 +17,7 @@ from pytest_thinkingbox.stats.difficulty import band
 from thinkingbox_trainer.groups import Cursor
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.metrics import Metrics
-from thinkingbox_trainer.rollout import Traces
+from thinkingbox_trainer.rollout import Traces, demand_current
 
 
 class PoolTooSmall(ThinkingboxError):
@@ -53,6 +53,7 @@ class Reprobe:
             for member, future in zip(self._members(), futures, strict=True):
                 episode = future.result()
                 trace = self.traces.take(episode.request)
+                demand_current(trace, step=step, task=task)
                 verdict = self.suite.grade(episode)
                 passed, valid = passed + (verdict.outcome == "passed"), valid + (verdict.outcome != "invalid")
                 written += 0 if trace is None else sum(trace.mask)
@@ -61,8 +62,8 @@ class Reprobe:
                         step, task, member, 1, episode=episode, reward=verdict.reward, stage="reprobe"
                     )
             invalid += self.attempts - valid
-            found = band(passed=passed, valid=valid)
-            # Of a task without a valid attempt nothing new is known.
+            # Of a task with fewer valid attempts than invalid ones nothing new is known: it would be an outage's word.
+            found = band(passed=passed, valid=valid) if 2 * valid >= self.attempts else None
             out = task in self.cursor.left_out if found is None else found not in RULES[self.rule]
             if out:
                 left_out.append(task)

@@ -14,7 +14,7 @@ from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.rewards.suite import Reward, Suite, reward_of
-from thinkingbox_trainer.checks import demand_the_same, is_sampled
+from thinkingbox_trainer.checks import is_sampled, looked_again
 from thinkingbox_trainer.groups import Cursor, Member, Rules, fill
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.metrics import Metrics, Tally
@@ -53,6 +53,17 @@ class Step:
 
 class StalePolicy(ThinkingboxError):
     """An episode was written by other weights than those that are trained on it."""
+
+
+def demand_current(trace: Trace | None, *, step: int, task: str) -> None:
+    """Raises StalePolicy unless the weights after `step` updates wrote all that the model wrote."""
+    if trace is None or trace.policy_versions == {step} or not any(trace.mask):
+        return
+    written = " and ".join(str(one) for one in sorted(trace.policy_versions)) or "nobody says how many"
+    raise StalePolicy(
+        f"step {step}: an episode of {task} was written by weights after {written} updates: the engine must have "
+        f"those after {step} before the step begins"
+    )
 
 
 class Traces:
@@ -164,18 +175,14 @@ class Rollouts:
 
     def _graded(self, step: int, task: str, episode: Episode, tally: Tally) -> Member:
         trace = self._traces.take(episode.request)
-        if trace is not None and trace.policy_versions - {step}:
-            raise StalePolicy(
-                f"step {step}: an episode of {task} was written by weights after "
-                f"{' and '.join(str(one) for one in sorted(trace.policy_versions))} updates: the engine must have "
-                f"those after {step} before the step begins"
-            )
+        demand_current(trace, step=step, task=task)
         began = time.perf_counter()
         verdict = self._suite.grade(episode)
         seconds = time.perf_counter() - began
         if episode.lease is not None and verdict.outcome == "passed":
-            demand_the_same(self._suite, episode, verdict)
-            tally.same()
+            verdict = looked_again(self._suite, episode, verdict)
+            if verdict.outcome == "passed":
+                tally.same()
         reward = reward_of(verdict, reward=self._reward)
         valid = reward is not None and trace is not None
         tally.ended(episode, trace, valid=valid, grading=seconds)

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
-from pytest_thinkingbox.errors import ProviderDown
+from pytest_thinkingbox.episodes.final import FinalState
+from pytest_thinkingbox.episodes.outcomes import invalid
+from pytest_thinkingbox.errors import InfrastructureDown, ProviderDown
 from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.state.model import StateDiff
@@ -35,8 +37,10 @@ TASKS = [f"test_shop.py::{name}" for name in ("test_close", "test_rows", "test_a
 class Policy:
     """Closes the order in every second episode and loses it in the others, or does nothing there when it is `idle`;
     every `down`th request fails, or with `up` all but every so manyth first request of an episode, or with `unlucky`
-    that of every episode whose seed it divides. `versions` are those of the weights, in turn; `kills` is a process that
-    is ended at the fifth request."""
+    that of every episode whose seed it divides. `versions` are those of the weights, in turn, else those of the step;
+    `kills` is a process that is ended at the fifth request."""
+
+    step = 0
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class Policy:
         always: str | None = None,
         idle: bool = False,
         seconds: float = 0.0,
-        versions: tuple[int | None, ...] = (None,),
+        versions: tuple[int | None, ...] = (),
         kills: int | None = None,
     ) -> None:
         self._versions = versions
@@ -63,7 +67,7 @@ class Policy:
     async def generate(self, ids, *, seed, most):
         self._requests += 1
         number = self._requests
-        version = self._versions[number % len(self._versions)]
+        version = self._versions[number % len(self._versions)] if self._versions else self.step
         if self._kills is not None and number == 5:
             os.kill(self._kills, signal.SIGKILL)
         await asyncio.sleep(self._seconds)
@@ -135,6 +139,11 @@ def rollouts(suite, played):
         **rules,
     ) -> Rollouts:
         engine.policy = policy
+
+        def looked(number: int):
+            engine.policy.step = number
+            return look(number)
+
         given = {"groups": 2, "size": 4, "most_episodes": 60, "refill": "member", "replace_uniform": True}
         made = Rollouts(
             suite=suite,
@@ -147,7 +156,7 @@ def rollouts(suite, played):
             filler=256,
             ledger=ledger,
             report=report,
-            look=look,
+            look=looked,
         )
         opened.append(made)
         return made
@@ -279,6 +288,29 @@ def test_a_passed_episode_that_differs_by_full_comparison_ends_the_run(rollouts,
         rollouts(Policy(always="closed"), replace_uniform=False).step(10)
 
 
+def down(*_: object, **__: object):
+    raise InfrastructureDown("the disk is gone")
+
+
+def test_an_outage_in_the_second_look_is_an_invalid_episode_and_not_the_end(rollouts, monkeypatch):
+    monkeypatch.setattr("pytest_thinkingbox.backends.sqlite.lease.SqliteLease._full", down)
+    step = rollouts(Policy(always="closed"), replace_uniform=False, most_episodes=8).step(0)
+    assert (step.metrics["episodes_invalid"], step.metrics["regraded"]) == (2, 0)
+    assert None not in [row.reward for row in step.rows if row.task is not None]
+
+
+def test_a_checker_that_breaks_in_the_second_look_is_invalid_and_no_wrong_verdict(
+    rollouts, suite, monkeypatch
+):
+    def grade(episode):
+        verdict = Suite.grade(suite, episode)
+        return invalid("checker", "it hung") if isinstance(episode, FinalState) else verdict
+
+    monkeypatch.setattr(suite, "grade", grade)
+    step = rollouts(Policy(always="closed"), replace_uniform=False, most_episodes=8).step(0)
+    assert (step.metrics["episodes_invalid"], step.metrics["regraded"]) == (2, 0)
+
+
 def test_what_is_looked_at_before_a_step_is_among_its_figures(rollouts):
     one = rollouts(Policy(), look=lambda number: {"seen": number})
     assert one.step(3).metrics["seen"] == 3
@@ -322,6 +354,11 @@ def test_an_episode_of_other_weights_is_an_error(rollouts, step, versions):
         rollouts(Policy(versions=versions)).step(step)
 
 
+def test_an_episode_of_weights_of_which_nobody_knows_is_an_error(rollouts):
+    with pytest.raises(StalePolicy, match="after nobody says how many updates"):
+        rollouts(Policy(versions=(None,))).step(0)
+
+
 def test_episodes_of_the_weights_of_the_step_are_taken(rollouts):
     assert not rollouts(Policy(versions=(3,))).step(3).skip
 
@@ -348,7 +385,7 @@ def test_probing_again_leaves_out_what_the_policy_has_learnt(suite, played, tmp_
     engine, _, traces = played
     ledger = Ledger(tmp_path / "ledger.jsonl", step=0)
     probing = reprobe(suite, played, tmp_path, ledger=ledger, attempts=8, tasks=[*TASKS, LEARNT])
-    engine.policy = Policy()
+    engine.policy = Policy(versions=(5,))
     probing.cursor.left_out = frozenset(TASKS[:1])  # it comes back
     assert probing.before(4) == {}
     figures = probing.before(5)
@@ -369,7 +406,7 @@ def test_probing_again_leaves_out_what_the_policy_has_learnt(suite, played, tmp_
 
 def test_too_few_tasks_after_probing_again_end_the_run(suite, played, tmp_path):
     engine, *_ = played
-    engine.policy = Policy(always="closed")
+    engine.policy = Policy(always="closed", versions=(5,))
     with pytest.raises(
         PoolTooSmall, match=r"step 5: by 4 new attempts of each task, 0 of 4 are hard or middle or often"
     ):
@@ -383,6 +420,29 @@ def test_an_outage_while_the_pool_is_probed_again_changes_nothing(suite, played,
     probing.cursor.left_out = frozenset(TASKS[:1])
     assert probing.before(5)["reprobe_invalid"] == 16
     assert probing.cursor.left_out == set(TASKS[:1])
+
+
+class FirstOnly(Policy):
+    """Answers one episode, and is down in all that begin after it."""
+
+    def __init__(self) -> None:
+        super().__init__(always="closed", versions=(5,))
+        self._begun = 0
+
+    async def generate(self, ids, *, seed, most):
+        if ids.count(257) <= 3:
+            self._begun += 1
+            if self._begun > 1:
+                raise ProviderDown("the engine is down")
+        return await super().generate(ids, seed=seed, most=most)
+
+
+def test_one_attempt_beside_an_outage_leaves_no_task_out(suite, played, tmp_path):
+    engine, *_ = played
+    engine.policy = FirstOnly()
+    probing = reprobe(suite, played, tmp_path, attempts=4)
+    assert probing.before(5)["reprobe_invalid"] == 15
+    assert probing.cursor.left_out == set()
 
 
 def test_what_is_left_out_is_in_no_step_and_survives_a_resume(rollouts):
