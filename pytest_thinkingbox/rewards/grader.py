@@ -33,7 +33,7 @@ _SAID = 4000  # characters of the child's own output in an error
 
 
 class CannotGrade(ThinkingboxError):
-    """pytest cannot collect the suite, or its session does not start again."""
+    """pytest cannot collect the suite, its session does not start again, or it was closed."""
 
 
 @dataclass(slots=True)
@@ -95,6 +95,7 @@ class Grader:
         self._lock = threading.Lock()
         self._child: _Child | None = None
         self._tasks: list[HeldTask] = []
+        self._closed = False
         self.restarts = 0
         """How often a child was lost to a checker."""
 
@@ -134,6 +135,7 @@ class Grader:
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True  # who waits to ask would begin a child that nobody ends
             child, self._child = self._child, None
             if child is None:
                 return
@@ -157,6 +159,10 @@ class Grader:
         self.restarts += 1
 
     def _running(self) -> _Child:
+        if self._closed:
+            raise CannotGrade(
+                f"pytest {' '.join(self._arguments)} in {self._cwd} was ended: nothing is graded any more"
+            )
         if self._child is None:
             child = _start(self._arguments, self._cwd)
             try:

@@ -188,3 +188,14 @@ def children() -> set[int]:
         check=False,
     )
     return {int(one.split()[0]) for one in done.stdout.splitlines() if "thinkingbox.rewards.child" in one}
+
+
+def test_who_asks_after_the_end_begins_no_process(tmp_path, monkeypatch):
+    (tmp_path / "folders").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "folders"))
+    (tmp_path / "suite").mkdir()
+    with load_suite(cwd=write_suite(tmp_path / "suite"), seconds=20) as suite:
+        pass
+    with pytest.raises(CannotGrade, match="was ended: nothing is graded any more"):
+        suite.grade(closed("test_close"))
+    assert list((tmp_path / "folders").iterdir()) == []
