@@ -37,7 +37,7 @@ def training_server_command(recipe: Recipe) -> str:
     command = serve_command(
         recipe.generation,
         model=recipe.model.path,
-        dtype="bfloat16" if recipe.hardware.master_weights else recipe.model.dtype,
+        dtype=recipe.model.dtype,
         longest=recipe.episodes.longest,
         seed=recipe.run.seed,
         host=address.hostname or "",

@@ -240,33 +240,33 @@ def _shards(recipe: Recipe) -> int:
     return recipe.hardware.processes if recipe.hardware.sharding == "full" else 1
 
 
-def _optimizer(recipe: Recipe, shape: Shape) -> dict[str, int]:
-    """Two moments in 32 bits, and the weights that they move where these are kept beside the model's own."""
-    trained, shards = _trained(recipe, shape), _shards(recipe)
-    needs = {"moments (AdamW)": trained * 2 * 4 // shards}
-    if recipe.hardware.master_weights:
-        needs["master weights"] = trained * 4 // shards
-    return needs
+def _kept(recipe: Recipe, shape: Shape) -> dict[str, int]:
+    """Weights, gradients and two moments, each in 32 bits where it is trained."""
+    kept, shards = _WIDTH[recipe.loaded], _shards(recipe)
+    lora = recipe.model.method == "lora"
+    trained = _trained(recipe, shape)
+    return {
+        "weights": (shape.parameters * kept + (trained * 4 if lora else 0)) // shards,
+        "gradients": trained * (4 if lora else kept) // shards,
+        "moments (AdamW)": trained * 2 * 4 // shards,
+    }
 
 
 def _host(recipe: Recipe, shape: Shape) -> int:
-    return sum(_optimizer(recipe, shape).values()) if recipe.hardware.offload == "optimizer" else 0
+    return sum(_kept(recipe, shape).values()) if recipe.hardware.offload == "optimizer" else 0
 
 
 def _fixed(recipe: Recipe, shape: Shape) -> dict[str, int]:
-    width, shards = _WIDTH[recipe.model.dtype], _shards(recipe)
-    lora = recipe.model.method == "lora"
-    trained = _trained(recipe, shape)
-    needs = {
-        "weights": (shape.parameters * width + (trained * 4 if lora else 0)) // shards,
-        "gradients": trained * (4 if lora else width) // shards,
-    }
-    if recipe.hardware.offload == "none":
-        needs |= _optimizer(recipe, shape)
-    if shards > 1:  # one layer is gathered while the next one comes; embeddings as a whole
+    width = _WIDTH[recipe.model.dtype]
+    needs = {} if recipe.hardware.offload == "optimizer" else _kept(recipe, shape)
+    if _shards(recipe) > 1:  # one layer is gathered while the next one comes; embeddings as a whole
         needs["gathered layers"] = (2 * shape.largest_layer + shape.embedding) * width
+        if recipe.model.method == "full":
+            needs["gathered gradients"] = (shape.largest_layer + shape.embedding) * width
+    elif recipe.hardware.master_weights:
+        needs["weights in 16 bits"] = shape.parameters * width
     if recipe.hardware.engine == "vllm":  # weights go over one by one
-        needs["sync buffer"] = shape.embedding * width
+        needs["sync buffer"] = shape.embedding * _WIDTH[recipe.loaded]
     return needs
 
 

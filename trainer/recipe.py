@@ -91,6 +91,7 @@ class Model(Part):
     """A checkpoint folder, from the recipe's own, or a name on the hub."""
     method: Literal["full", "lora"]
     dtype: Literal["float32", "bfloat16"]
+    """That it computes in."""
     lora_rank: Count | None = None
     lora_alpha: Count | None = None
     lora_targets: list[str] | None = None
@@ -168,9 +169,10 @@ class Hardware(Part):
     """Whether weights, gradients and moments are split among the processes."""
     gradient_checkpointing: bool
     offload: Literal["none", "optimizer"] = "none"
-    """What lies in the memory of the machine instead of the device's."""
+    """What lies in the memory of the machine instead of the device's: moments, with the weights that they move and
+    the gradients."""
     master_weights: bool = False
-    """Whether the optimizer moves a copy of the weights in 32 bits."""
+    """Whether weights that compute in bfloat16 are kept and moved in 32 bits."""
 
 
 class Checkpoints(Part):
@@ -237,6 +239,15 @@ class Recipe(Part):
             raise ValueError(
                 f"most_episodes = {self.episodes.most_episodes} is less than the {rows} of one step"
             )
+        rounded = self.model.method == "full" and self.model.dtype == "bfloat16"
+        if self.hardware.master_weights != rounded:
+            raise ValueError(
+                "master_weights = true is needed: AdamW moves a weight by about the learning rate, and bfloat16 rounds "
+                "away what is less than 1/512 of the weight"
+                if rounded
+                else "master_weights = true is for method 'full' in bfloat16: float32 weights and adapters are kept in "
+                "32 bits as they are"
+            )
         if (self.hardware.engine == "vllm") != (self.generation is not None):
             raise ValueError(
                 "engine 'vllm' generates on devices of its own: it needs a table [generation], and no other engine does"
@@ -244,6 +255,11 @@ class Recipe(Part):
         if self.hardware.engine == "transformers" and (self.sampling.top_p, self.sampling.top_k) != (1.0, 0):
             raise ValueError("engine 'transformers' samples with top_p = 1.0 and top_k = 0 only")
         return self
+
+    @property
+    def loaded(self) -> Literal["float32", "bfloat16"]:
+        """The type that weights are loaded in, and kept where they are trained."""
+        return "float32" if self.hardware.master_weights else self.model.dtype
 
 
 def read_recipe(path: Path) -> Recipe:

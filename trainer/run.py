@@ -62,7 +62,7 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
         checkpoints = Checkpoints(output, keep=recipe.checkpoints.keep)
         where = _model_path(recipe, folder)
         tokenizer = AutoTokenizer.from_pretrained(where)
-        model = AutoModelForCausalLM.from_pretrained(where, dtype=getattr(torch, recipe.model.dtype))
+        model = AutoModelForCausalLM.from_pretrained(where, dtype=getattr(torch, recipe.loaded))
         progress = stack.enter_context(_progress(recipe, folder, checkpoints, model, tokenizer, served))
         since = lead(None if progress is None else lambda: progress.since)
         saving = Saving(checkpoints, tokenizer=tokenizer, state=None if progress is None else progress.state)

@@ -49,8 +49,6 @@ def not_run(recipe: Recipe) -> list[str]:
         found.append("hardware.sharding = 'full'")
     if hardware.offload != "none":
         found.append(f"hardware.offload = {hardware.offload!r}")
-    if hardware.master_weights:
-        found.append("hardware.master_weights = True")
     return found
 
 

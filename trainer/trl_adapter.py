@@ -84,10 +84,21 @@ def make_trainer(
         )
     if recipe.generation is not None:
         _follow_weights(trainer, updated, to=recipe.generation.base_url)
+    _demand_exact_weights(trainer.model)
     trainer.remove_callback(PrinterCallback)  # our own line says it
     if saving is not None:
         saving.trainer = trainer
     return trainer
+
+
+def _demand_exact_weights(model: Any) -> None:
+    """Raises ConfigurationError when an update could be rounded away in silence."""
+    for name, one in model.named_parameters():
+        if one.requires_grad and one.dtype != torch.float32:
+            raise ConfigurationError(
+                f"{name} is trained in {str(one.dtype).removeprefix('torch.')}: small updates would be rounded away. "
+                "Load it in float32 (hardware.master_weights = true)"
+            )
 
 
 @contextmanager

@@ -15,6 +15,12 @@ VLLM = (
     ),
 )
 """Changes to a recipe that generates on devices of its own."""
+LORA = (
+    'method = "full"',
+    'method = "lora"\nlora_rank = 4\nlora_alpha = 8\nlora_targets = ["q_proj", "v_proj"]',
+)
+BFLOAT = ('dtype = "float32"', 'dtype = "bfloat16"')
+MASTER = ('sharding = "none"', 'sharding = "none"\nmaster_weights = true')
 
 
 def write_recipe(folder: Path, *changes: tuple[str, str]) -> Path:

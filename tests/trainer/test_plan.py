@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
-from tests.trainer.recipes import write_recipe
+from tests.trainer.recipes import BFLOAT, MASTER, write_recipe
 from thinkingbox_trainer.plan import Shape, plan
 from thinkingbox_trainer.recipe import read_recipe
 
@@ -17,10 +17,16 @@ def test_the_parameters_are_those_of_the_published_model():
 
 
 def test_weights_gradients_and_moments_of_full_training(tmp_path):
-    recipe = read_recipe(write_recipe(tmp_path, ('dtype = "float32"', 'dtype = "bfloat16"')))
+    recipe = read_recipe(write_recipe(tmp_path))
     needs = plan(recipe, QWEN3_8B).needs
-    assert needs["weights"] == needs["gradients"] == 2 * 8_190_735_360
+    assert needs["weights"] == needs["gradients"] == 4 * 8_190_735_360
     assert needs["moments (AdamW)"] == 8 * 8_190_735_360
+
+
+def test_weights_that_compute_in_16_bits_are_kept_in_32(tmp_path):
+    needs = plan(read_recipe(write_recipe(tmp_path, BFLOAT, MASTER)), QWEN3_8B).needs
+    assert needs["weights"] == needs["gradients"] == 4 * 8_190_735_360
+    assert needs["weights in 16 bits"] == 2 * 8_190_735_360
 
 
 def test_sharding_splits_them_among_the_processes(tmp_path):

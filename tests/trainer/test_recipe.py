@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
-from tests.trainer.recipes import RECIPE, VLLM, write_recipe
+from tests.trainer.recipes import BFLOAT, LORA, MASTER, RECIPE, VLLM, write_recipe
 from thinkingbox_trainer.recipe import deviations, read_recipe, settings
 
 
@@ -83,6 +83,14 @@ def test_a_pool_is_said_once(tmp_path):
 def test_devices_that_generate_belong_to_the_engine_that_has_them(tmp_path):
     assert "needs a table [generation], and no other engine does" in wrong(tmp_path, VLLM[0])
     assert "needs a table [generation], and no other engine does" in wrong(tmp_path, VLLM[1])
+
+
+def test_full_training_in_bfloat16_needs_weights_in_32_bits(tmp_path):
+    assert "bfloat16 rounds away what is less than 1/512 of the weight" in wrong(tmp_path, BFLOAT)
+    assert "are kept in 32 bits as they are" in wrong(tmp_path, MASTER)
+    assert "are kept in 32 bits as they are" in wrong(tmp_path, BFLOAT, MASTER, LORA)
+    assert read_recipe(write_recipe(tmp_path, BFLOAT, MASTER)).loaded == "float32"
+    assert read_recipe(write_recipe(tmp_path, BFLOAT, LORA)).loaded == "bfloat16"
 
 
 def test_the_server_is_named_by_host_and_port(tmp_path):

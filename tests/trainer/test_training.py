@@ -24,7 +24,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tokens.chat import Chat
 from tests.rewards.suites import forgotten
-from tests.trainer.recipes import write_recipe
+from tests.trainer.recipes import LORA, write_recipe
 from tests.trainer.tiny import write_world
 from thinkingbox_trainer.checks import TOLERANCE, Agreement, PoliciesDiffer
 from thinkingbox_trainer.engine import TransformersEngine, logprobs
@@ -87,10 +87,6 @@ def stepped(world, tmp_path, *steps: Step, changes: tuple[tuple[str, str], ...] 
 
 
 ROOT = Path(__file__).parents[2]
-LORA = (
-    'method = "full"',
-    'method = "lora"\nlora_rank = 4\nlora_alpha = 8\nlora_targets = ["q_proj", "v_proj"]',
-)
 ONE_GROUP = (("groups = 2", "groups = 1"), ("group_size = 4", "group_size = 8"))
 
 

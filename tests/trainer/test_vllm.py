@@ -17,7 +17,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tests.rewards.suites import forgotten
-from tests.trainer.recipes import VLLM, write_recipe
+from tests.trainer.recipes import LORA, VLLM, write_recipe
 from tests.trainer.tiny import write_world
 from tests.trainer.vllm_server import VllmServer, trl_without_a_gpu
 from thinkingbox_trainer.recipe import read_recipe
@@ -28,10 +28,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("default"),  # what torch and transformers warn of is not ours
 ]
-LORA = (
-    'method = "full"',
-    'method = "lora"\nlora_rank = 4\nlora_alpha = 8\nlora_targets = ["q_proj", "v_proj"]',
-)
 SENT = ["/start_weight_update", "/update_weights", "/finish_weight_update", "/reset_prefix_cache"]
 
 
