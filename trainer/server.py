@@ -26,6 +26,7 @@ _One = Annotated[float, Field(ge=1, le=1)]
 _Empty = Annotated[list[Any], Field(max_length=0)]
 
 _LEAST = -9999.0  # JSON knows no infinity
+_GREEDY = 1e-5  # a temperature below it is 0, as in vLLM: 32 bits hold nothing that was divided by less
 
 
 class _Asked(BaseModel):
@@ -66,7 +67,11 @@ class _Asked(BaseModel):
     @property
     def sampling(self) -> Sampling:
         return Sampling(
-            temperature=1.0 if self.temperature is None else self.temperature,
+            temperature=1.0
+            if self.temperature is None
+            else 0.0
+            if self.temperature < _GREEDY
+            else self.temperature,
             top_p=1.0 if self.top_p is None else self.top_p,
             top_k=max(0, self.top_k or 0),
         )

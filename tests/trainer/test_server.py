@@ -66,6 +66,13 @@ def test_greedy_ids_are_those_of_generate(server, checkpoint, prompts):
         assert server.ids(prompt, max_tokens=16, temperature=0) == whole[len(prompt) :]
 
 
+@pytest.mark.parametrize("temperature", [1e-320, 1e-40, 9e-6])
+def test_a_temperature_that_is_nearly_nought_is_nought(server, prompts, temperature):
+    """Numbers of 32 bits cannot be divided by it, and those who ask at the same time would get no answer either."""
+    greedy = server.ids(prompts[0], max_tokens=4, temperature=0)
+    assert server.ids(prompts[0], max_tokens=4, temperature=temperature) == greedy
+
+
 def test_a_batch_answers_what_each_alone_gets(server, prompts):
     fields = {"max_tokens": 16, "seed": 5, "logprobs": 0}
     together = server.ask(prompts, **fields).json()
