@@ -86,7 +86,7 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
         trainer.save_model(str(output / ".model.writing"))
         if progress is not None:
             replace_folder(output / ".model.writing", output / "model")
-            print(f"{output}: step {recipe.run.steps} is done; {progress.ledger.totals()}")
+            print(f"{output}: {recipe.run.steps} steps are done; {progress.ledger.totals()}")
     return trainer
 
 
@@ -171,6 +171,11 @@ def _progress(
         identity = Identity.of(recipe, tasks=player.hashes(), pool=pool, chat=agent.chat_of(()).hash)
         since = checkpoints.resume(identity)
         first = 0 if since is None else since.state.step
+        if first > recipe.run.steps:
+            raise ConfigurationError(
+                f"run.steps = {recipe.run.steps}, and {output} has {first} steps behind it: raise it, take another "
+                f"run.output, or take the weights of an earlier step from a folder `export` in {output / 'checkpoints'}"
+            )
         again = rewind(output, step=first)
         if since is not None:
             print(f"{since.path}: going on with step {first}; {again} later steps are done again", flush=True)

@@ -172,6 +172,13 @@ def test_a_finished_run_is_not_trained_further(straight, broken):
     assert totals(straight / "ledger.jsonl").sessions == 2
 
 
+def test_a_run_that_has_more_steps_behind_it_than_are_wanted_keeps_its_model(straight):
+    before = (straight / "model" / "model.safetensors").stat().st_mtime_ns
+    with pytest.raises(ConfigurationError, match=r"run.steps = 3, and .*out has 6 steps behind it"):
+        trained(straight.parent, ("steps = 2", "steps = 3"), *SIX[1:])
+    assert (straight / "model" / "model.safetensors").stat().st_mtime_ns == before
+
+
 def test_another_recipe_is_refused_and_fresh_sets_the_run_aside(straight, world, tmp_path):
     shutil.copytree(straight.parent, tmp_path, dirs_exist_ok=True)
     other = (*SIX, ("learning_rate = 1e-3", "learning_rate = 2e-3"))
