@@ -12,6 +12,7 @@ import torch
 
 from pytest_thinkingbox.agents.base import AgentTask
 from pytest_thinkingbox.agents.tokens import Generation
+from pytest_thinkingbox.episodes.clock import AgentClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +129,8 @@ class TransformersEngine:
             self._working = asyncio.create_task(self._work())
         return await future
 
-    def of(self, task: AgentTask) -> TransformersEngine:
-        """Whoever asks, it is this process that is waited for."""
-        return self
+    def of(self, task: AgentTask) -> _Unhurried:
+        return _Unhurried(self, task.clock)
 
     async def aclose(self) -> None:
         for one in (*self._waiting, *self._under_way):
@@ -196,6 +196,19 @@ class TransformersEngine:
             ]
             shown = torch.tensor(drawn, device=device)[:, None]
             attention = torch.cat([attention, torch.ones_like(shown)], dim=1)
+
+
+class _Unhurried:
+    """The engine of one conversation, whose time stands still meanwhile: how long a batch takes, and those before it,
+    says something of this machine, and nothing of the agent. How much it writes is limited in tokens."""
+
+    def __init__(self, engine: TransformersEngine, clock: AgentClock) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    async def generate(self, ids: Sequence[int], *, seed: int, most: int) -> Generation:
+        with self._clock.paused():
+            return await self._engine.generate(ids, seed=seed, most=most)
 
 
 def _draw(asked: _Asked, logits: torch.Tensor, generator: torch.Generator) -> int:
