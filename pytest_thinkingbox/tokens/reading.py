@@ -150,8 +150,6 @@ def _markup(text: str, at: int, schemas: Schemas) -> tuple[WrittenCall, int]:
     name = function[1].strip()
     if not name:
         raise _NoCall("its function has no name")
-    root = schemas.get(name, {})
-    properties = root.get("properties", {})
     arguments: dict[str, Any] = {}
     at = _skip(text, function.end())
     while (parameter := _PARAMETER.match(text, at)) is not None:
@@ -159,7 +157,7 @@ def _markup(text: str, at: int, schemas: Schemas) -> tuple[WrittenCall, int]:
         if end is None:
             raise _NoCall(f"its parameter {parameter[1]!r} never ends")
         key = parameter[1].strip()
-        arguments[key] = typed(text[parameter.end() : end.start()], properties.get(key, {}), root)
+        arguments[key] = typed(text[parameter.end() : end.start()], key, schemas.get(name))
         at = _skip(text, end.end())
     if not text.startswith("</function>", at):
         raise _NoCall("its function never ends" if at == len(text) else "text stands between its parameters")

@@ -6,16 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_DEEPEST = 8  # references that refer to references
 
+def typed(text: str, key: str, root: object) -> Any:
+    """The value that `text` spells for this property of the schema `root`, the text itself where it spells none.
 
-def typed(text: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """The value that `text` spells for a property of this schema, the text itself where it spells none.
-
-    What does not fit is left for the tool to refuse: its answer tells the agent. `root` is the schema that local
-    references count from.
+    What does not fit is left for the tool to refuse: its answer tells the agent. A schema comes from who made the tool,
+    and says nothing where it is no schema.
     """
-    types = _types(schema, root)
+    properties = root.get("properties") if isinstance(root, Mapping) else None
+    types = _types(properties.get(key) if isinstance(properties, Mapping) else None, root, seen=set())
     for kind in types:
         if kind == "string":
             return text
@@ -30,29 +29,39 @@ def typed(text: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
 _NOTHING = object()
 
 
-def _types(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> list[str]:
-    """The types that a value may have; text last, since everything is one."""
+def _types(schema: object, root: object, *, seen: set[str]) -> list[str]:
+    """The types that a value may have; text last, since everything is one. `true` is a schema too, of anything.
+
+    `seen` are references that were followed: they may lead back to themselves.
+    """
     found: list[str] = []
+    if not isinstance(schema, Mapping):
+        return found
     reference = schema.get("$ref")
-    if isinstance(reference, str) and depth < _DEEPEST:
-        found += _types(_resolve(reference, root), root, depth + 1)
+    if isinstance(reference, str) and reference not in seen:
+        seen.add(reference)
+        found += _types(_resolve(reference, root), root, seen=seen)
     kind = schema.get("type")
-    found += [kind] if isinstance(kind, str) else list(kind) if isinstance(kind, Sequence) else []
+    found += [one for one in ([kind] if isinstance(kind, str) else _list(kind)) if isinstance(one, str)]
     for word in ("anyOf", "oneOf", "allOf"):
-        for one in schema.get(word, ()):
-            found += _types(one, root, depth + 1)
-    for value in (*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])):
+        for one in _list(schema.get(word)):
+            found += _types(one, root, seen=seen)
+    for value in (*_list(schema.get("enum")), *([schema["const"]] if "const" in schema else [])):
         found.append(_type_of(value))
     return sorted(dict.fromkeys(found), key=lambda kind: kind == "string")
 
 
-def _resolve(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _resolve(reference: str, root: object) -> object:
     if not reference.startswith("#/"):
-        return {}
-    at: Any = root
+        return None
+    at = root
     for part in reference.removeprefix("#/").split("/"):
-        at = at.get(part.replace("~1", "/").replace("~0", "~"), {}) if isinstance(at, Mapping) else {}
-    return at if isinstance(at, Mapping) else {}
+        at = at.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(at, Mapping) else None
+    return at
 
 
 def _type_of(value: object) -> str:

@@ -39,6 +39,29 @@ def test_a_generation_has_its_right_reading(frame, body):
     ] == expected
 
 
+AROUND = {"anyOf": [{"$ref": f"#/$defs/d{at}"} for at in range(12)]}
+DEFINITIONS = {f"d{at}": AROUND for at in range(11)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (True, "1"),
+        ({"properties": {"x": True}}, "1"),
+        ({"properties": {"x": {"anyOf": [True, {"type": "integer"}]}}}, 1),
+        ({"properties": {"x": {"type": ["integer", None], "enum": None, "anyOf": {"a": 1}}}}, 1),
+        ({"properties": None}, "1"),
+        ({"properties": {"x": {"$ref": "#/$defs/a/b"}}, "$defs": {"a": [1]}}, "1"),
+        ({"properties": {"x": AROUND}, "$defs": {**DEFINITIONS, "d11": {"type": "integer"}}}, 1),
+    ],
+    ids=["true", "a property of anything", "anything or a number", "odd words", "no properties", "nowhere", "around"],
+)  # fmt: skip
+def test_a_schema_may_be_odd(schema, value):
+    """It comes from who made the tool."""
+    text = "<tool_call><function=f><parameter=x>\n1\n</parameter></function></tool_call>"
+    assert read(text, {"f": schema}).calls == (WrittenCall("f", {"x": value}),)
+
+
 def test_reasoning_that_never_ends_holds_no_calls():
     text = '<think>Maybe <tool_call>{"name": "ping"}</tool_call>'
     assert read(text, SCHEMAS, finished=False) == Reading(
