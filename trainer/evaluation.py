@@ -18,7 +18,8 @@ from pydantic import Field, model_validator
 from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
 from pytest_thinkingbox.records.schema import BrokenRecords
 from pytest_thinkingbox.records.store import find_campaign
-from pytest_thinkingbox.selection.manifest import read_manifest
+from pytest_thinkingbox.selection.manifest import TRAINED, Manifest, read_manifest
+from pytest_thinkingbox.selection.proofs import named
 from thinkingbox_trainer.commands import serve_command
 from thinkingbox_trainer.plan import Devices, Shape, serving
 from thinkingbox_trainer.recipe import Amount, Count, Generation, Name, Natural, Part, ShapePart, read_as
@@ -236,10 +237,26 @@ def _tasks(recipe: EvaluationRecipe, *, folder: Path) -> list[str]:
             f"evaluation.seed = {recipe.evaluation.seed} is that of a probe of {path}: what chose the tasks is no "
             "measurement of them. Take another seed"
         )
-    tasks = manifest.of(*recipe.suite.splits) if recipe.suite.splits else []
-    if recipe.suite.splits and not tasks:
+    if not recipe.suite.splits:
+        _demand_untrained(recipe, manifest, path, folder=folder)
+        return []
+    tasks = manifest.of(*recipe.suite.splits)
+    if not tasks:
         raise ConfigurationError(f"{path} has no task in {', '.join(recipe.suite.splits)}")
     return tasks
+
+
+def _demand_untrained(recipe: EvaluationRecipe, manifest: Manifest, path: Path, *, folder: Path) -> None:
+    """The comparison would refuse them when everything has been played."""
+    from pytest_thinkingbox.rewards.contents import contents_of_suite  # pytest and mcp
+
+    played = contents_of_suite([*recipe.suite.paths, *recipe.suite.arguments], cwd=folder).tasks
+    found = [task for task in manifest.of(*TRAINED) if task in played]
+    if found:
+        raise ConfigurationError(
+            f"{len(found)} of {len(played)} tasks of suite.paths are in {path} to be trained on, or to choose a "
+            f"checkpoint: {named(found)}. Choose with suite.splits, or name other paths"
+        )
 
 
 def _directory(recipe: EvaluationRecipe, side: Side, *, folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.selection.choose import choose
 from pytest_thinkingbox.selection.manifest import write_manifest
 from pytest_thinkingbox.selection.pool import Shares
+from tests.conftest import SHOP
 from tests.selection.builders import campaign, contents
 from thinkingbox_trainer.evaluation import EvaluationRecipe, evaluate, pytest_command, read_evaluation
 
@@ -48,8 +49,8 @@ def write(folder: Path, *changes: tuple[str, str]) -> EvaluationRecipe:
     return read_evaluation(folder / "evaluation.toml")
 
 
-def pool(folder: Path) -> None:
-    tasks = [f"a.py::t{number}" for number in range(4)]
+def pool(folder: Path, *named: str) -> None:
+    tasks = named or [f"a.py::t{number}" for number in range(4)]
     made = choose(
         [campaign(folder, "probe", dict.fromkeys(tasks, "pf"), seed=3)],
         suite=contents(*tasks),
@@ -104,6 +105,22 @@ def test_a_split_without_a_task_is_an_error(tmp_path: Path) -> None:
     named = 'paths = ["suite"]\npool = "pool.json"\nsplits = ["unseen"]'
     with pytest.raises(ConfigurationError, match=r"pool.json has no task in unseen"):
         evaluate(write(tmp_path, ('paths = ["suite"]', named)), folder=tmp_path)
+
+
+def test_tasks_that_were_trained_on_are_refused_before_anything_is_played(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    cases = "\n".join(
+        f"@shop.task('Close {at}.')\ndef test_{at}(changes):\n    assert changes\n" for at in range(4)
+    )
+    (tmp_path / "test_a.py").write_text(f"from shop import *\n{cases}", encoding="utf-8")
+    pool(tmp_path, *(f"test_a.py::test_{at}" for at in range(4)))
+    recipe = write(tmp_path, ('paths = ["suite"]', 'paths = ["test_a.py"]\npool = "pool.json"'))
+    with pytest.raises(
+        ConfigurationError, match=r"2 of 4 tasks of suite.paths are in .*pool.json to be trained on"
+    ):
+        evaluate(recipe, folder=tmp_path)
+    assert not (tmp_path / "out").exists()
 
 
 def test_splits_without_a_manifest_are_refused(tmp_path: Path) -> None:
