@@ -12,6 +12,7 @@ that one waits for something itself; a holder that has lost the lane goes on bes
 from __future__ import annotations
 
 import asyncio
+import os
 import selectors
 import threading
 import time
@@ -64,6 +65,17 @@ class Lane:
                 return None
             self._waiting.append(turn)
             seconds = self._since + self._patience * len(self._waiting) - time.monotonic()
+        try:
+            self._await(turn, seconds)
+        except BaseException:  # Ctrl-C: those behind must not wait for a turn that nobody takes
+            with self._lock:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+            self.leave(turn)
+            raise
+        return turn
+
+    def _await(self, turn: Turn, seconds: float) -> None:
         while not turn.given.acquire(timeout=max(0.0, seconds)):
             with self._lock:
                 if self._holder is turn:
@@ -75,7 +87,6 @@ class Lane:
                     self._give(turn)
                     break
             seconds = self._patience
-        return turn
 
     def leave(self, turn: Turn | None) -> None:
         """From any thread; does nothing for None, and for a turn that somebody took over."""
@@ -104,6 +115,12 @@ class Lane:
         finally:
             self.leave(turn)
 
+    def forget(self) -> None:
+        """In a process that was forked: of all threads only the one that forked is there."""
+        self._lock = threading.Lock()
+        self._holder = None
+        self._waiting.clear()
+
     def _give(self, turn: Turn) -> None:
         self._holder = turn
         self._since = time.monotonic()
@@ -111,6 +128,8 @@ class Lane:
 
 LANE = Lane()
 """Of this process."""
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=LANE.forget)
 
 
 class LaneSelector(selectors.DefaultSelector):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -249,3 +252,60 @@ def test_a_step_has_a_turn() -> None:
         )
 
     assert asyncio.run(play())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_those_behind_an_interrupted_thread_do_not_wait_for_it() -> None:
+    """The holder does not end, and whoever is first in line takes over from it."""
+    lane = Lane(patience=0.3)
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        lane.enter()
+        held.set()
+        over.wait(60)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with threads() as start:
+            start(hold)
+            assert held.wait(SOON)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt):
+                lane.enter()
+            behind = start(lane.enter)
+            try:
+                assert behind.result(SOON) is not None
+            finally:
+                over.set()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_waits_for_no_thread_that_it_does_not_have() -> None:
+    holder = LANE.enter()
+    try:
+        with threads() as start:
+            waits = start(LANE.enter)
+            waiting(LANE, 1)
+            with LANE._lock:
+                child = os.fork()
+                if child == 0:
+                    turn = LANE.wait()
+                    os._exit(0 if turn is not None else 1)
+            deadline = time.monotonic() + SOON
+            while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if ended == (0, 0):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            assert ended == (child, 0)
+            LANE.leave(holder)
+            LANE.leave(waits.result(SOON))
+    finally:
+        LANE.leave(holder)
