@@ -34,6 +34,7 @@ _MAY_DIFFER = frozenset(
         "checkpoints.every",
         "checkpoints.keep",
         "hardware.memory_gb",
+        "generation.base_url",
     }
 )
 """Settings that a resumed run may have otherwise: no step that was made depends on them."""

@@ -32,25 +32,36 @@ class PoliciesDiffer(ThinkingboxError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A sequence by the sampler; `logprobs` of each of its `ids`."""
+
+    prompt: list[int]
+    ids: list[int]
+    logprobs: list[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """One sequence, always from the same prompt and seed: what the sampler says of the ids that it writes is compared
-    with what `score` - the trainer - says of them."""
+    with what the trainer says of them."""
 
     prompt: Sequence[int]
     write: Callable[[Sequence[int]], Generation]
-    score: Callable[[Sequence[int], Sequence[int]], Sequence[float]]
     tolerance: float
 
-    def demand(self, step: int) -> float:
-        """The largest difference. Raises PoliciesDiffer."""
+    def ask(self) -> Said:
+        """What the sampler writes. Raises PoliciesDiffer when it does not say how likely that was."""
         written = self.write(self.prompt)
         if written.logprobs is None:
             raise PoliciesDiffer(
                 "the sampler says no log-probabilities, so that nobody can tell whether it has the weights that are "
                 "trained"
             )
-        trained = self.score(self.prompt, written.ids)
-        differences = [abs(one - other) for one, other in zip(written.logprobs, trained, strict=True)]
+        return Said(prompt=list(self.prompt), ids=list(written.ids), logprobs=list(written.logprobs))
+
+    def compare(self, step: int, said: Said, trained: Sequence[float]) -> float:
+        """The largest difference. Raises PoliciesDiffer."""
+        differences = [abs(one - other) for one, other in zip(said.logprobs, trained, strict=True)]
         largest = max(differences, key=lambda one: math.inf if math.isnan(one) else one)
         if not largest <= self.tolerance:
             at = differences.index(largest)

@@ -24,8 +24,10 @@ def launch_command(recipe: Recipe) -> str:
         words += ["--num_machines", str(machines), "--machine_rank", "RANK", "--main_process_ip", "HOST"]
     if hardware.sharding == "full":
         words += ["--mixed_precision", "bf16" if recipe.model.dtype == "bfloat16" else "no"]
-        words += ["--use_deepspeed", "--zero_stage", "3", "--zero3_save_16bit_model", "true"]
-        words += ["--offload_optimizer_device", "cpu" if hardware.offload == "optimizer" else "none"]
+        words += ["--use_fsdp", "--fsdp_version", "2", "--fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP"]
+        words += ["--fsdp_reshard_after_forward", "true", "--fsdp_cpu_ram_efficient_loading", "true"]
+        words += ["--fsdp_state_dict_type", "FULL_STATE_DICT"]
+        words += ["--fsdp_offload_params", "true" if hardware.offload == "optimizer" else "false"]
     return " ".join([*words, "-m", "thinkingbox_trainer", "RECIPE.toml"])
 
 

@@ -227,10 +227,11 @@ def _draw(asked: _Asked, logits: torch.Tensor, generator: torch.Generator) -> in
 
 
 def logprobs(
-    model: Any, prompt: Sequence[int], completion: Sequence[int], *, temperature: float
+    model: Any, prompt: Sequence[int], completion: Sequence[int], *, temperature: float, device: Any = None
 ) -> list[float]:
-    """Of each id of `completion`, in one forward pass without a cache, as the loss computes them."""
-    ids = torch.tensor([[*prompt, *completion]], device=model.device)
+    """Of each id of `completion`, in one forward pass without a cache, as the loss computes them. `device` is the one
+    that computes, where weights lie on another. Of weights that are split, all processes ask at once."""
+    ids = torch.tensor([[*prompt, *completion]], device=device or model.device)
     with torch.no_grad():
         logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits
         chances = (logits[0, len(prompt) - 1 : -1].float() / temperature).log_softmax(-1)

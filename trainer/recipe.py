@@ -239,6 +239,15 @@ class Recipe(Part):
             raise ValueError(
                 f"most_episodes = {self.episodes.most_episodes} is less than the {rows} of one step"
             )
+        if self.hardware.sharding == "full" and (
+            self.hardware.processes == 1 or self.hardware.engine != "vllm"
+        ):
+            raise ValueError(
+                "sharding = 'full' splits weights among several processes, where none of them can generate: it needs "
+                "processes > 1 and engine = 'vllm'"
+            )
+        if self.hardware.offload != "none" and self.hardware.sharding != "full":
+            raise ValueError("offload is of weights that are split: it needs sharding = 'full'")
         rounded = self.model.method == "full" and self.model.dtype == "bfloat16"
         if self.hardware.master_weights != rounded:
             raise ValueError(

@@ -75,8 +75,9 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
             saving=saving,
             updated=(lambda version: None) if progress is None else progress.updated,
             logged=(lambda logs: None) if progress is None else progress.logged,
+            before=partial(_agree, recipe, progress),
         )
-        lead(partial(_demand_space, checkpoints, trainer.model) if is_leader() else None)
+        lead(partial(_demand_space, recipe, checkpoints, trainer.model) if is_leader() else None)
         try:
             trainer.train(resume_from_checkpoint=None if since is None else str(since))
         except Exception as error:
@@ -90,20 +91,41 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
     return trainer
 
 
+def _agree(recipe: Recipe, progress: _Progress | None, number: int, model: Any, device: Any) -> None:
+    """Every few steps sampler and trainer say the same of one sequence. On all ranks, for each may have a part of the
+    weights. Raises PoliciesDiffer."""
+    if number % EVERY:
+        return
+    said = lead(None if progress is None else progress.agreement.ask)
+    found = logprobs(model, said.prompt, said.ids, temperature=recipe.sampling.temperature, device=device)
+
+    def compare() -> None:
+        assert progress is not None
+        progress.agreed[number] = progress.agreement.compare(number, said, found)
+
+    lead(None if progress is None else compare)
+
+
 def _begin(output: Path, stack: ExitStack, *, fresh: bool) -> None:
     stack.callback(occupy(output, fresh=fresh).close)
 
 
-def _demand_space(checkpoints: Checkpoints, model: Any) -> None:
+def _demand_space(recipe: Recipe, checkpoints: Checkpoints, model: Any) -> None:
     weights, trained, width = sizes(model)
-    checkpoints.demand_space(checkpoint_bytes(weights=weights, trained=trained, width=width))
+    twice = (
+        weights if recipe.hardware.sharding == "full" else 0
+    )  # once more for the split ones to be taken up from
+    checkpoints.demand_space(checkpoint_bytes(weights=weights, trained=trained, width=width) + twice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Progress:
-    """What rank 0 has of a run. `since` is the checkpoint that it goes on from."""
+    """What rank 0 has of a run. `since` is the checkpoint that it goes on from; `agreed` by how much sampler and
+    trainer differed, by step."""
 
     rollouts: Rollouts
+    agreement: Agreement
+    agreed: dict[int, float]
     ledger: Ledger
     identity: Identity
     since: Path | None
@@ -164,7 +186,6 @@ def _progress(
         agreement = Agreement(
             prompt=agent.chat_of(()).start([{"role": "user", "content": "Say what you can do here."}]),
             write=lambda ids: player.run(engine.generate(ids, seed=SEED, most=WRITTEN)).result(),
-            score=partial(logprobs, model, temperature=recipe.sampling.temperature),
             tolerance=TOLERANCE[recipe.model.dtype],
         )
         pool = _pool(recipe, player.tasks, folder=folder)
@@ -185,11 +206,12 @@ def _progress(
         stack.callback(log.close)
 
         cursor = Cursor(pool, seed=recipe.run.seed)
+        agreed: dict[int, float] = {}
         reprobe = _reprobe(recipe, suite, player, traces, cursor, ledger, pool)
 
         def look(number: int) -> Metrics:
-            agreed = {} if number % EVERY else {"logprob_difference": agreement.demand(number)}
-            return {**agreed, **({} if reprobe is None else reprobe.before(number))}
+            difference = {"logprob_difference": agreed[number]} if number in agreed else {}
+            return {**difference, **({} if reprobe is None else reprobe.before(number))}
 
         rollouts = Rollouts(
             suite=suite,
@@ -219,6 +241,8 @@ def _progress(
 
         yield _Progress(
             rollouts=rollouts,
+            agreement=agreement,
+            agreed=agreed,
             ledger=ledger,
             identity=identity,
             since=None if since is None else since.path,

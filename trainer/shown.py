@@ -45,8 +45,6 @@ def not_run(recipe: Recipe) -> list[str]:
     """Settings that a plan takes into account and a run of this version refuses."""
     hardware = recipe.hardware
     found = []
-    if hardware.sharding == "full":
-        found.append("hardware.sharding = 'full'")
     if hardware.offload != "none":
         found.append(f"hardware.offload = {hardware.offload!r}")
     return found

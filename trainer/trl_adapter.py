@@ -16,12 +16,14 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 import torch
+from accelerate.utils import DistributedType
 from datasets import Dataset
 from peft import LoraConfig
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
+from thinkingbox_trainer.commands import launch_command
 from thinkingbox_trainer.metrics import Metrics, numbers
 from thinkingbox_trainer.ranks import ROLLOUT_SECONDS, lead
 from thinkingbox_trainer.recipe import Recipe
@@ -42,15 +44,17 @@ def make_trainer(
     saving: Saving | None = None,
     updated: Callable[[int], None] = lambda version: None,
     logged: Callable[[Mapping[str, Any]], None] = lambda logs: None,
+    before: Callable[[int, Any, Any], None] = lambda number, model, device: None,
 ) -> GRPOTrainer:
     """`make_step` makes all rows of a step, by its number from 0; None on ranks other than 0.
 
     Without `saving` there are no checkpoints. `updated` is told how many updates made the weights that the next step
     samples from: where vLLM generates, when it has them; `logged` is given what TRL logs, the figures of the step among
-    it.
+    it. `before` is called in every process before the rows of a step are made: with its number, the model, and the
+    device that computes.
     """
     skipping = _Skip()
-    rollout = _Rollout(make_step, skipping)
+    rollout = _Rollout(make_step, skipping, before)
 
     def thinkingbox_reward(
         *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
@@ -85,6 +89,7 @@ def make_trainer(
     if recipe.generation is not None:
         _follow_weights(trainer, updated, to=recipe.generation.base_url)
     _demand_exact_weights(trainer.model)
+    _demand_sharding(recipe, trainer.accelerator)
     trainer.remove_callback(PrinterCallback)  # our own line says it
     if saving is not None:
         saving.trainer = trainer
@@ -99,6 +104,26 @@ def _demand_exact_weights(model: Any) -> None:
                 f"{name} is trained in {str(one.dtype).removeprefix('torch.')}: small updates would be rounded away. "
                 "Load it in float32 (hardware.master_weights = true)"
             )
+
+
+def _demand_sharding(recipe: Recipe, accelerator: Any) -> None:
+    """Raises ConfigurationError when weights are split otherwise than the recipe says: they would be kept whole in
+    silence, or saved in a way that nobody tried."""
+    kind = accelerator.distributed_type
+    split = kind == DistributedType.FSDP
+    if split and accelerator.state.fsdp_plugin.fsdp_version != 2:
+        raise ConfigurationError(
+            "accelerate splits weights by FSDP 1: only FSDP 2 was tried (fsdp_version 2)"
+        )
+    if split != (recipe.hardware.sharding == "full") or kind == DistributedType.DEEPSPEED:
+        raise ConfigurationError(
+            f"hardware.sharding = {recipe.hardware.sharding!r}, and accelerate says {kind.value}: start the run with "
+            f"the command that --dry-run prints\n  {launch_command(recipe)}"
+        )
+    if split and "FULL_STATE_DICT" not in str(accelerator.state.fsdp_plugin.state_dict_type):
+        raise ConfigurationError(
+            "checkpoints of split weights are written whole: fsdp_state_dict_type FULL_STATE_DICT"
+        )
 
 
 @contextmanager
@@ -138,9 +163,12 @@ def _follow_weights(trainer: GRPOTrainer, updated: Callable[[int], None], *, to:
 
 
 class _Rollout:
-    def __init__(self, make_step: MakeStep | None, skipping: _Skip) -> None:
+    def __init__(
+        self, make_step: MakeStep | None, skipping: _Skip, before: Callable[[int, Any, Any], None]
+    ) -> None:
         self._make_step = make_step
         self._skipping = skipping
+        self._before = before
         self.metrics: Metrics = {}
 
     @property
@@ -154,6 +182,7 @@ class _Rollout:
                 "a failure as soon as another function returns a number for it. Make one function of them"
             )
         make_step, number = self._make_step, trainer.state.global_step
+        self._before(number, trainer.model, trainer.accelerator.device)
         step = lead(None if make_step is None else lambda: make_step(number))
         self._skipping.skip = step.skip
         self.metrics = step.metrics

@@ -21,6 +21,13 @@ LORA = (
 )
 BFLOAT = ('dtype = "float32"', 'dtype = "bfloat16"')
 MASTER = ('sharding = "none"', 'sharding = "none"\nmaster_weights = true')
+SPLIT = (
+    *VLLM,
+    ('sharding = "none"', 'sharding = "full"'),
+    ("processes = 1", "processes = 2"),
+    ("batch = 4", "batch = 2"),
+)
+"""Weights that two processes share."""
 
 
 def write_recipe(folder: Path, *changes: tuple[str, str]) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.recipes import VLLM, write_recipe
+from tests.trainer.recipes import SPLIT, VLLM, write_recipe
 from tests.trainer.test_evaluation import write as write_evaluation
 from thinkingbox_trainer import cli
 
@@ -84,10 +84,23 @@ def test_a_dry_run_names_the_server_that_takes_the_weights(tmp_path, capsys):
     )
 
 
-def test_weights_that_are_split_are_refused_and_not_kept_whole_in_silence(tmp_path, monkeypatch, capsys):
+def test_weights_that_are_offloaded_are_refused_and_not_left_on_the_device_in_silence(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(cli, "_missing", list)
-    assert cli.main([str(write_recipe(tmp_path, ('sharding = "none"', 'sharding = "full"')))]) == 2
-    assert "hardware.sharding = 'full' cannot be run" in capsys.readouterr().err
+    path = write_recipe(tmp_path, *SPLIT, ("memory_gb = 4.0", 'memory_gb = 4.0\noffload = "optimizer"'))
+    assert cli.main([str(path)]) == 2
+    assert "hardware.offload = 'optimizer' cannot be run" in capsys.readouterr().err
+
+
+def test_a_dry_run_names_the_launcher_that_splits_weights(tmp_path, capsys):
+    assert cli.main(["--dry-run", str(write_recipe(tmp_path, *SPLIT))]) == 0
+    assert (
+        "accelerate launch --num_processes 2 --mixed_precision no --use_fsdp --fsdp_version 2 "
+        "--fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP --fsdp_reshard_after_forward true "
+        "--fsdp_cpu_ram_efficient_loading true --fsdp_state_dict_type FULL_STATE_DICT --fsdp_offload_params false "
+        "-m thinkingbox_trainer RECIPE.toml"
+    ) in capsys.readouterr().out
 
 
 def test_a_wrong_recipe_is_one_line_and_no_traceback(tmp_path, capsys):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
-from tests.trainer.recipes import BFLOAT, MASTER, write_recipe
+from tests.trainer.recipes import BFLOAT, MASTER, SPLIT, write_recipe
 from thinkingbox_trainer.plan import Shape, plan
 from thinkingbox_trainer.recipe import read_recipe
 
@@ -30,13 +30,9 @@ def test_weights_that_compute_in_16_bits_are_kept_in_32(tmp_path):
 
 
 def test_sharding_splits_them_among_the_processes(tmp_path):
-    changes = (
-        ("processes = 1", "processes = 4"),
-        ("batch = 4", "batch = 1"),
-        ('sharding = "none"', 'sharding = "full"'),
-    )
-    needs = plan(read_recipe(write_recipe(tmp_path, *changes)), QWEN3_8B).needs
-    assert needs["moments (AdamW)"] == 2 * 8_190_735_360
+    needs = plan(read_recipe(write_recipe(tmp_path, *SPLIT)), QWEN3_8B).needs
+    assert needs["moments (AdamW)"] == 4 * 8_190_735_360
+    assert needs["weights"] == needs["gradients"] == 2 * 8_190_735_360
     assert needs["gathered layers"] > 0
 
 

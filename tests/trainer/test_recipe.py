@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_thinkingbox.errors import ConfigurationError
-from tests.trainer.recipes import BFLOAT, LORA, MASTER, RECIPE, VLLM, write_recipe
+from tests.trainer.recipes import BFLOAT, LORA, MASTER, RECIPE, SPLIT, VLLM, write_recipe
 from thinkingbox_trainer.recipe import deviations, read_recipe, settings
 
 
@@ -91,6 +91,15 @@ def test_full_training_in_bfloat16_needs_weights_in_32_bits(tmp_path):
     assert "are kept in 32 bits as they are" in wrong(tmp_path, BFLOAT, MASTER, LORA)
     assert read_recipe(write_recipe(tmp_path, BFLOAT, MASTER)).loaded == "float32"
     assert read_recipe(write_recipe(tmp_path, BFLOAT, LORA)).loaded == "bfloat16"
+
+
+def test_weights_are_split_among_processes_that_do_not_generate(tmp_path):
+    assert "it needs processes > 1 and engine = 'vllm'" in wrong(
+        tmp_path, ('sharding = "none"', 'sharding = "full"')
+    )
+    alone = [one for one in SPLIT if one[0] != 'sharding = "none"']
+    offload = ("memory_gb = 4.0", 'memory_gb = 4.0\noffload = "optimizer"')
+    assert "it needs sharding = 'full'" in wrong(tmp_path, *alone, offload)
 
 
 def test_the_server_is_named_by_host_and_port(tmp_path):

@@ -242,19 +242,20 @@ def test_tensorboard_gets_them(world, tmp_path):
     assert events.Scalars("train/grad_norm")[0].value > 0
 
 
-def asked_of(engine, model) -> Agreement:
-    return Agreement(
+def difference(engine, model, *, step: int) -> float:
+    agreement = Agreement(
         prompt=list(range(40, 60)),
         write=lambda ids: asyncio.run(engine.generate(ids, seed=1, most=32)),
-        score=lambda prompt, ids: logprobs(model, prompt, ids, temperature=0.7),
         tolerance=TOLERANCE["float32"],
     )
+    said = agreement.ask()
+    return agreement.compare(step, said, logprobs(model, said.prompt, said.ids, temperature=0.7))
 
 
 def test_sampler_and_trainer_agree_in_the_log_probabilities_of_a_sequence(world):
     model, tokenizer = loaded(world)
     engine = TransformersEngine(model, end=tokenizer.eos_token_id, temperature=0.7)
-    assert asked_of(engine, model).demand(0) < 1e-4
+    assert difference(engine, model, step=0) < 1e-4
 
 
 def test_a_sampler_with_the_weights_of_an_earlier_step_ends_the_run(world, tmp_path):
@@ -263,7 +264,7 @@ def test_a_sampler_with_the_weights_of_an_earlier_step_ends_the_run(world, tmp_p
     trainer, _ = stepped(world, tmp_path, step)
     engine = TransformersEngine(stale, end=tokenizer.eos_token_id, temperature=0.7)
     with pytest.raises(PoliciesDiffer, match="the sampler has other weights than those that are trained"):
-        asked_of(engine, trainer.model).demand(10)
+        difference(engine, trainer.model, step=10)
 
 
 def test_an_error_of_the_rollout_ends_the_run(world, tmp_path):

@@ -116,11 +116,13 @@ class VllmServer:
 
 
 @contextmanager
-def trl_without_a_gpu(server: VllmServer, patch: Any) -> Iterator[None]:
-    """What TRL takes of vllm and of NCCL, and no more: its requests are its own."""
+def trl_without_a_gpu(server: VllmServer | None, patch: Any) -> Iterator[None]:
+    """What TRL takes of vllm and of NCCL, and no more: its requests are its own. `server` is None on ranks that send
+    nothing."""
     from trl.generation import vllm_client, vllm_generation
 
     def send(iterator: Any, group: Any, src: int, post_iter_func: Any) -> None:
+        assert server is not None
         for item in iterator:
             server.wire.put((item[0], post_iter_func(item).detach().clone()))
 
