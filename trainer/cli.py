@@ -116,8 +116,8 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
         return 2
     if refused := not_run(recipe):
         print(
-            f"{path}: {', '.join(refused)} cannot be run by this version, only planned: it trains whole weights on "
-            "each device",
+            f"{path}: {', '.join(refused)} cannot be run by this version, only planned: it keeps what is trained on "
+            "the device",
             file=sys.stderr,
         )
         return 2

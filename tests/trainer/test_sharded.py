@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (dependency group `train`)")
 pytest.importorskip("trl", reason="trl is not installed (dependency group `train`)")
 
-from tests.trainer.recipes import LORA, SPLIT, write_recipe
+from tests.trainer.recipes import BFLOAT, LORA, SPLIT, write_recipe
 from tests.trainer.tiny import write_world
 
 pytestmark = [
@@ -76,14 +76,15 @@ def test_adapters_of_a_model_that_is_split_are_sent_within_whole_weights(world, 
     assert found["resumed_alike"]
 
 
-def test_a_run_of_split_weights_plays_agrees_and_saves(world, tmp_path):
-    found = launched(world, tmp_path / "played", "played", *SPLIT)
+def test_a_run_of_split_weights_that_compute_in_16_bits_plays_agrees_and_saves(world, tmp_path):
+    master = ('sharding = "full"', 'sharding = "full"\nmaster_weights = true')
+    found = launched(world, tmp_path / "played", "played", *SPLIT, BFLOAT, master)
     assert isinstance(found, dict), found[-4000:]
     assert found["saved_alike"]
     lines = (tmp_path / "played" / "out" / "steps.jsonl").read_text("utf-8").splitlines()
     steps = [json.loads(line) for line in lines]
     assert [(one["step"], one["groups"], one["invalid_share"]) for one in steps] == [(0, 2, 0), (1, 2, 0)]
-    assert steps[0]["logprob_difference"] < 1e-3
+    assert 1e-4 < steps[0]["logprob_difference"] < 0.1  # the server computes in 32
 
 
 def test_weights_that_accelerate_does_not_split_are_refused_and_not_kept_whole_in_silence(world, tmp_path):
