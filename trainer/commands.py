@@ -16,8 +16,9 @@ PER_MACHINE = 8
 def launch_command(recipe: Recipe) -> str:
     """Of the processes that train, on every machine that they need."""
     hardware = recipe.hardware
+    devices = _visible(range(hardware.processes)) if _share_a_machine(recipe) else ""
     if hardware.processes == 1:
-        return "thinkingbox-train RECIPE.toml"
+        return f"{devices}thinkingbox-train RECIPE.toml"
     words = ["accelerate", "launch", "--num_processes", str(hardware.processes)]
     machines = -(-hardware.processes // PER_MACHINE)
     if machines > 1:
@@ -28,7 +29,7 @@ def launch_command(recipe: Recipe) -> str:
         words += ["--fsdp_reshard_after_forward", "true", "--fsdp_cpu_ram_efficient_loading", "true"]
         words += ["--fsdp_state_dict_type", "FULL_STATE_DICT"]
         words += ["--fsdp_offload_params", "true" if hardware.offload == "optimizer" else "false"]
-    return " ".join([*words, "-m", "thinkingbox_trainer", "RECIPE.toml"])
+    return devices + " ".join([*words, "-m", "thinkingbox_trainer", "RECIPE.toml"])
 
 
 def training_server_command(recipe: Recipe) -> str:
@@ -49,7 +50,21 @@ def training_server_command(recipe: Recipe) -> str:
             "logprobs-mode": "processed_logprobs",
         },
     )
-    return f"VLLM_SERVER_DEV_MODE=1 {command}"
+    first = recipe.hardware.processes
+    devices = _visible(range(first, first + recipe.generation.gpus)) if _share_a_machine(recipe) else ""
+    return f"{devices}VLLM_SERVER_DEV_MODE=1 {command}"
+
+
+def _share_a_machine(recipe: Recipe) -> bool:
+    """Whether the server generates beside the processes that train: both would begin with the first GPU."""
+    generation = recipe.generation
+    if generation is None or recipe.hardware.processes + generation.gpus > PER_MACHINE:
+        return False
+    return urlsplit(generation.base_url).hostname in ("127.0.0.1", "localhost")
+
+
+def _visible(gpus: range) -> str:
+    return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} "
 
 
 def serve_command(

@@ -84,6 +84,13 @@ def test_a_dry_run_names_the_server_that_takes_the_weights(tmp_path, capsys):
     )
 
 
+def test_a_server_beside_the_processes_that_train_gets_other_devices(tmp_path, capsys):
+    assert cli.main(["--dry-run", str(write_recipe(tmp_path, *VLLM))]) == 0
+    said = capsys.readouterr().out
+    assert "  CUDA_VISIBLE_DEVICES=1 VLLM_SERVER_DEV_MODE=1 vllm serve tiny " in said
+    assert "  CUDA_VISIBLE_DEVICES=0 thinkingbox-train RECIPE.toml" in said
+
+
 def test_weights_that_are_offloaded_are_refused_and_not_left_on_the_device_in_silence(
     tmp_path, monkeypatch, capsys
 ):
