@@ -310,7 +310,8 @@ def test_a_tool_error_without_a_slip_is_the_solutions_fault_for_a_mutant_too() -
 @pytest.mark.parametrize("spec", ["", "gpt-5", "solution:x", "none:1", "mutants"])
 def test_an_unknown_agent_is_refused_with_the_kinds_there_are(spec: str) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"names no agent; the kinds are: openai, anthropic, solution, none, mutant"
+        ConfigurationError,
+        match=r"names no agent; the kinds are: openai, anthropic, tokens, solution, none, mutant",
     ):
         make_agent(spec)
 

@@ -164,9 +164,15 @@ class ServerBackend(ABC, Generic[S, T, L]):
             self._leases.discard(lease)
 
     def seed_hash(self, environment: Environment) -> str:
-        if (environment, None) not in self._templates and not self._server.alive():
-            self._begin_again()
-        with self._reaching(f"no template of {environment.name!r}"):
+        what = f"no template of {environment.name!r}"
+        with self._reaching(what):
+            try:
+                return self._digest(self._template(environment, None))
+            except self._lost:
+                if self._server.alive():
+                    raise
+        self._begin_again()  # it died with a template on it, or before there was one: nothing was played here yet
+        with self._reaching(what):
             return self._digest(self._template(environment, None))
 
     def close(self) -> None:
