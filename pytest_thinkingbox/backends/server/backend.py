@@ -164,6 +164,8 @@ class ServerBackend(ABC, Generic[S, T, L]):
             self._leases.discard(lease)
 
     def seed_hash(self, environment: Environment) -> str:
+        if (environment, None) not in self._templates and not self._server.alive():
+            self._begin_again()
         what = f"no template of {environment.name!r}"
         with self._reaching(what):
             try:
@@ -171,7 +173,7 @@ class ServerBackend(ABC, Generic[S, T, L]):
             except self._lost:
                 if self._server.alive():
                     raise
-        self._begin_again()  # it died with a template on it, or before there was one: nothing was played here yet
+        self._begin_again()  # it died with the template on it; nothing was played there yet
         with self._reaching(what):
             return self._digest(self._template(environment, None))
 

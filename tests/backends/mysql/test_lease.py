@@ -19,6 +19,7 @@ from pytest_thinkingbox.backends import sweep_server
 from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
+from pytest_thinkingbox.backends.mysql.template import Template
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, ReadOnlyState, UnknownName
 from pytest_thinkingbox.state.model import RowChange, StateDiff
@@ -445,3 +446,24 @@ def test_a_server_that_ends_all_sessions_before_the_template_is_made_is_begun_ag
     assert not backend._server.alive()
     assert backend.seed_hash(SHOP_ENVIRONMENT) == make().seed_hash(SHOP_ENVIRONMENT)
     assert backend._server.alive()
+
+
+def test_a_server_that_dies_with_a_template_before_its_seed_was_looked_at_is_begun_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make()
+    backend.prepare(SHOP_ENVIRONMENT)
+    died = []
+
+    def digest(template: Template) -> str:
+        if not died:
+            died.append(template)
+            backend._server.close()
+            raise pymysql.err.OperationalError(2013, "Lost connection to server during query")
+        return real(template)
+
+    real = backend._digest
+    monkeypatch.setattr(backend, "_digest", digest)
+    assert backend.seed_hash(SHOP_ENVIRONMENT) == make().seed_hash(SHOP_ENVIRONMENT)
+    assert backend._server.alive()
+    assert backend._template(SHOP_ENVIRONMENT, None) not in died
