@@ -216,8 +216,8 @@ class Runner:
                 try:
                     return future.result(timeout=0.25)
                 except NotYet:
-                    if future.done():
-                        raise
+                    if future.done():  # by now, or with a TimeoutError of its own
+                        return future.result()
                     self._live.update()
         finally:
             self._live.end()
