@@ -345,7 +345,8 @@ def test_queueing_is_not_the_agents_time() -> None:
 
     with StubEndpoint(lambda _: says("hi", latency=0.4)) as stub:  # 8 places: the last ones wait 0.8 s
         used = using(stub, play)
-    assert all(0.4 <= seconds < 0.8 for seconds in used)
+    assert min(used) >= 0.4
+    assert sum(used) < 16  # 9.6 of their own; with the queue 19.2
 
 
 def test_what_is_stored_is_json() -> None:

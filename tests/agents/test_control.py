@@ -30,11 +30,11 @@ def is_control(received: Received) -> bool:
 
 
 def slow_agent(received: Received) -> Reply:
-    return says("OK") if is_control(received) else says("Done.", latency=0.4)
+    return says("OK") if is_control(received) else says("Done.", latency=0.9)
 
 
 def test_an_answer_that_is_late_at_a_quick_provider_is_the_agents_own() -> None:
-    play = within(0.2)
+    play = within(0.6)
     with StubEndpoint(slow_agent) as stub, pytest.raises(TimeIsUp):
         play.run(OpenAIAgent("m", base_url=stub.url, parameters={"temperature": 0.5}))
     assert play.conversation.messages[-1] == {"role": "assistant", "content": "Done."}
@@ -49,7 +49,7 @@ def test_an_answer_that_is_late_at_a_quick_provider_is_the_agents_own() -> None:
 
 
 def test_the_tokens_of_the_control_request_are_counted_apart() -> None:
-    play = within(0.2)
+    play = within(0.6)
     with StubEndpoint(slow_agent) as stub, pytest.raises(TimeIsUp):
         play.run(OpenAIAgent("m", base_url=stub.url))
     assert play.conversation.usage == {
@@ -58,34 +58,34 @@ def test_the_tokens_of_the_control_request_are_counted_apart() -> None:
     }
 
 
-def test_a_provider_ten_times_slower_than_the_limit_is_no_failure_of_the_agent() -> None:
+def test_a_provider_far_slower_than_the_limit_is_no_failure_of_the_agent() -> None:
     play = within(0.2)
     started = time.monotonic()
     with (
-        StubEndpoint(lambda _: says("Done.", latency=2.0)) as stub,
+        StubEndpoint(lambda _: says("Done.", latency=6.0)) as stub,
         pytest.raises(ProviderDown, match=r"is slow.*not answered within 0\.1 s either"),
     ):
         play.run(OpenAIAgent("m", base_url=stub.url))
-    assert time.monotonic() - started < 1.5  # it is not waited for
+    assert time.monotonic() - started < 5  # it is not waited for
     assert len(stub.received) == 2
 
 
 def test_a_provider_that_uses_the_time_up_bit_by_bit_is_slow_too() -> None:
-    play = within(0.5)
+    play = within(1.5)
 
     def script(received: Received) -> Reply:
-        return says("OK", latency=0.2) if is_control(received) else calls(ANN, latency=0.2)
+        return says("OK", latency=0.6) if is_control(received) else calls(ANN, latency=0.6)
 
     with StubEndpoint(script) as stub, pytest.raises(ProviderDown, match="is slow"):
         play.run(OpenAIAgent("m", base_url=stub.url))
-    assert len(stub.received) == 4  # the third answer is late; a third of half the time is 0.08 s
+    assert len(stub.received) == 4  # the third answer is late; a third of half the time is 0.25 s
 
 
 def test_an_agent_that_uses_the_time_up_bit_by_bit_is_slow_itself() -> None:
-    play = within(0.5)
+    play = within(1.5)
 
     def script(received: Received) -> Reply:
-        return says("OK") if is_control(received) else calls(ANN, latency=0.2)
+        return says("OK") if is_control(received) else calls(ANN, latency=0.6)
 
     with StubEndpoint(script) as stub, pytest.raises(TimeIsUp):
         play.run(OpenAIAgent("m", base_url=stub.url))
@@ -134,13 +134,13 @@ def test_within_its_time_no_control_request_is_sent() -> None:
 
 def test_a_refused_control_request_is_an_answer_too() -> None:
     def script(received: Received) -> Reply:
-        return fails(400, "too short") if is_control(received) else says("Done.", latency=0.4)
+        return fails(400, "too short") if is_control(received) else says("Done.", latency=0.9)
 
     with StubEndpoint(script) as stub, pytest.raises(TimeIsUp):
-        within(0.2).run(OpenAIAgent("m", base_url=stub.url))
+        within(0.6).run(OpenAIAgent("m", base_url=stub.url))
 
 
 def test_a_control_request_waits_for_its_place_and_that_is_not_its_time() -> None:
     with StubEndpoint(slow_agent) as stub, pytest.raises(TimeIsUp):
-        within(0.1).run(OpenAIAgent("m", base_url=stub.url, concurrency=1))
+        within(0.6).run(OpenAIAgent("m", base_url=stub.url, concurrency=1))
     assert stub.most_in_flight == 1

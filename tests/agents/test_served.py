@@ -382,9 +382,9 @@ def test_a_late_answer_of_a_quick_endpoint_is_the_agents_own_time() -> None:
     def script(received: Received) -> Reply:
         if received.method == "GET":
             return models("m")
-        return written("OK") if is_control(received) else written(f"Booked.{END}", latency=0.4)
+        return written("OK") if is_control(received) else written(f"Booked.{END}", latency=0.9)
 
-    play = within(0.2)
+    play = within(0.6)
     with StubEndpoint(script) as stub, pytest.raises(TimeIsUp):
         play.run(agent_at(stub))
     [control] = [one.json for one in stub.received if is_control(one)]

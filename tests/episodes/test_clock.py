@@ -25,14 +25,14 @@ def test_time_that_is_up_cancels_the_body():
 
 def test_paused_time_does_not_count():
     async def main():
-        clock = AgentClock(seconds=0.15)
+        clock = AgentClock(seconds=0.6)
         with clock.running():
             with clock.paused():
-                await anyio.sleep(0.4)
+                await anyio.sleep(1)
             await anyio.sleep(0.02)
         return clock.left
 
-    assert 0.05 < run(main) < 0.15
+    assert 0.05 < run(main) < 0.6
 
 
 def test_time_runs_on_after_a_pause():
@@ -52,7 +52,7 @@ def test_time_runs_on_after_a_pause():
 
 def test_overlapping_pauses_end_with_the_last():
     async def main():
-        clock = AgentClock(seconds=0.15)
+        clock = AgentClock(seconds=0.3)
 
         async def pause(seconds):
             with clock.paused():
@@ -61,14 +61,14 @@ def test_overlapping_pauses_end_with_the_last():
         with clock.running():
             async with anyio.create_task_group() as group:
                 group.start_soon(pause, 0.1)
-                group.start_soon(pause, 0.4)
+                group.start_soon(pause, 0.8)
 
     run(main)
 
 
 def test_what_is_left_carries_over_to_the_next_turn():
     async def main():
-        clock = AgentClock(seconds=0.2)
+        clock = AgentClock(seconds=0.6)
         with clock.running():
             await anyio.sleep(0.15)
         with pytest.raises(TimeIsUp), clock.running():
@@ -83,7 +83,7 @@ def test_a_body_that_ignores_its_cancellation_is_overdue():
 
         async def deaf():
             with anyio.CancelScope(shield=True):
-                await anyio.sleep(1)
+                await anyio.sleep(2)
             await anyio.sleep(0)
 
         async def stubborn():
@@ -92,7 +92,7 @@ def test_a_body_that_ignores_its_cancellation_is_overdue():
 
         async with anyio.create_task_group() as group:
             group.start_soon(stubborn)
-            with anyio.fail_after(0.8):
+            with anyio.fail_after(1.8):
                 await clock.overdue(0.1)
 
     run(main)
@@ -144,4 +144,4 @@ def test_a_blocked_loop_takes_nothing_from_a_turn_that_ends_with_it():
                 await ready.wait()
         return clock.left
 
-    assert run(main) > 0.3
+    assert run(main) > 0.1

@@ -94,7 +94,7 @@ def test_objects_that_can_be_called() -> None:
 
 def test_a_function_that_blocks_stops_nobody_else() -> None:
     def slow(conversation: list[dict[str, str]]) -> str:
-        time.sleep(0.1)
+        time.sleep(0.4)
         return "1042"
 
     async def both() -> list[Any]:
@@ -102,7 +102,7 @@ def test_a_function_that_blocks_stops_nobody_else() -> None:
 
     started = time.monotonic()
     assert asyncio.run(both()) == ["1042"] * 4
-    assert time.monotonic() - started < 0.35
+    assert time.monotonic() - started < 1.4
 
 
 def test_a_function_without_an_end_stops_the_agent() -> None:

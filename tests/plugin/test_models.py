@@ -118,10 +118,10 @@ def test_an_agent_that_is_slower_than_the_limit_has_failed(suite, run):
     suite(CLOSES)
 
     def script(received):
-        return says("OK") if b"the word OK" in received.body else says("Done.", latency=0.6)
+        return says("OK") if b"the word OK" in received.body else says("Done.", latency=1.4)
 
     with StubEndpoint(script) as stub:
-        outcome = run(*options(stub, DIALECTS[0]), "--tb-timeout=0.3", agent=None)
+        outcome = run(*options(stub, DIALECTS[0]), "--tb-timeout=0.9", agent=None)
     assert outcome.outcomes() == ["failed"]
     (record,) = outcome.records()
     assert record["stop_reason"] == "time_limit"

@@ -414,7 +414,7 @@ def test_an_outage_within_the_time_limit_of_the_agent_is_no_failure(suite, run):
         return fails(503, "busy", headers={"retry-after": "1"}) if received.number == 1 else good(received)
 
     with StubEndpoint(script) as stub:
-        outcome = run(*model_options(stub), "--tb-timeout=0.5", agent=None)
+        outcome = run(*model_options(stub), "--tb-timeout=0.9", agent=None)
     assert [(one["outcome"], one["stop_reason"]) for one in outcome.records()] == [("passed", "done")]
     assert len(stub.received) == 3
 
@@ -563,7 +563,7 @@ def test_t34_a_call_that_commits_and_times_out_and_is_made_again_is_seen_twice(s
 
     slow = Environment(
         name="slow", database=Database(schema=metadata, seed=seed), servers=[Server.functions([slow_note, add_note])],
-        mail=False, limits=Limits(tool_seconds=0.2),
+        mail=False, limits=Limits(tool_seconds=0.6),
     )
 
     @slow.task("Pay once.")
@@ -971,10 +971,10 @@ def test_t17_the_agents_time_stands_still_while_the_user_thinks_and_tokens_are_t
 
     def user(received):
         ended = sum(one["role"] == "assistant" for one in received.messages) > 1
-        return says("[[END]]" if ended else "Please go on.", latency=0.4)
+        return says("[[END]]" if ended else "Please go on.", latency=0.6)
 
     with StubEndpoint(_people(says("All is done."), user)) as stub:
-        outcome = run(*model_options(stub), "--tb-timeout=0.5", agent=None)
+        outcome = run(*model_options(stub), "--tb-timeout=1", agent=None)
     assert outcome.counts == {"passed": 1}, outcome.text
     (record,) = outcome.records()
     assert record["stop_reason"] == "done"
