@@ -23,6 +23,7 @@ from tests.support.servers import (
     POSTGRES_IMAGE,
     has_embedded,
     missing,
+    mysql_image,
     need_image,
     started,
 )
@@ -137,13 +138,25 @@ def test_postgres_says_what_sqlite_says(
 
 @pytest.fixture(
     scope="module",
-    params=["postgres in a container", "mariadb in a container", "a URL", "a URL of mariadb"],
+    params=[
+        "postgres in a container",
+        "mariadb in a container",
+        "mysql in a container",
+        "a URL",
+        "a URL of mariadb",
+        "a URL of mysql",
+    ],
 )
 def backend(request: pytest.FixtureRequest) -> Iterator[str]:
     """What `--tb-backend` says."""
-    is_mariadb = "mariadb" in request.param
-    image = MARIADB_IMAGE if is_mariadb else POSTGRES_IMAGE
-    need_image(image, "THINKINGBOX_MARIADB_IMAGE" if is_mariadb else "THINKINGBOX_POSTGRES_IMAGE")
+    if "mysql" in request.param:
+        image = mysql_image()
+    elif "mariadb" in request.param:
+        image = MARIADB_IMAGE
+        need_image(image, "THINKINGBOX_MARIADB_IMAGE")
+    else:
+        image = POSTGRES_IMAGE
+        need_image(image, "THINKINGBOX_POSTGRES_IMAGE")
     if "container" in request.param:
         yield image
     else:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, MetaData, create_engine, make_url, te
 
 from example_suites.common.knowledge import articles_in, articles_table, fill, search, stems
 from tests.example_suites.suites import SUITES, tasks_of
-from tests.support.servers import mysql_server, postgres_server
+from tests.support.servers import mariadb_server, mysql_server, postgres_server
 
 FILE = """# Articles
 
@@ -125,7 +125,9 @@ def answers(engine: Engine, rows: list[dict[str, Any]], questions: list[str]) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("server", [postgres_server, mysql_server], ids=["postgresql", "mariadb"])
+@pytest.mark.parametrize(
+    "server", [postgres_server, mariadb_server, mysql_server], ids=["postgresql", "mariadb", "mysql"]
+)
 def test_servers_answer_as_sqlite_does(server: Callable[[], AbstractContextManager[str]]) -> None:
     with server() as url, in_a_database_of_its_own(url) as engine:
         for suite in SUITES:

@@ -14,8 +14,10 @@ from typing import NoReturn
 import pytest
 
 from pytest_thinkingbox.backends import local_server
+from pytest_thinkingbox.backends.mysql.local import DEFAULT_IMAGES
 from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
+from tests.support import mysql_package
 
 POSTGRES_IMAGE = os.environ.get("THINKINGBOX_POSTGRES_IMAGE", "postgres:15-local")
 MARIADB_IMAGE = os.environ.get("THINKINGBOX_MARIADB_IMAGE", "mariadb:10.11-local")
@@ -43,6 +45,20 @@ def missing(reason: str) -> NoReturn:
 def need_image(image: str, variable: str) -> None:
     if not has_image(image):
         missing(f"needs Docker and the image {image} ({variable} names another one)")
+
+
+def mysql_image() -> str:
+    """The one that is named, or is there, else one that is built here."""
+    named = os.environ.get("THINKINGBOX_MYSQL_IMAGE")
+    if named is not None:
+        need_image(named, "THINKINGBOX_MYSQL_IMAGE")
+        return named
+    if has_image(DEFAULT_IMAGES["mysql"]):
+        return DEFAULT_IMAGES["mysql"]
+    try:
+        return mysql_package.built_image()
+    except mysql_package.CannotBuild as error:
+        missing(f"needs an image of MySQL (THINKINGBOX_MYSQL_IMAGE), or what one is built of: {error}")
 
 
 @contextmanager
@@ -77,8 +93,8 @@ def postgres_server() -> Iterator[str]:
 
 
 @contextmanager
-def mysql_server() -> Iterator[str]:
-    url = os.environ.get("THINKINGBOX_MYSQL_URL")
+def mariadb_server() -> Iterator[str]:
+    url = os.environ.get("THINKINGBOX_MARIADB_URL")
     if url is not None:
         yield url
     elif has_image(MARIADB_IMAGE):
@@ -87,6 +103,17 @@ def mysql_server() -> Iterator[str]:
             yield url
     else:
         missing(
-            f"needs a MariaDB or MySQL server: Docker with the image {MARIADB_IMAGE} (THINKINGBOX_MARIADB_IMAGE names "
-            "another one), or a URL in THINKINGBOX_MYSQL_URL such as mysql+pymysql://root:PASSWORD@127.0.0.1:3306"
+            f"needs a MariaDB server: Docker with the image {MARIADB_IMAGE} (THINKINGBOX_MARIADB_IMAGE names another "
+            "one), or a URL in THINKINGBOX_MARIADB_URL such as mysql+pymysql://root:PASSWORD@127.0.0.1:3306"
         )
+
+
+@contextmanager
+def mysql_server() -> Iterator[str]:
+    """Oracle's, which is not MariaDB."""
+    url = os.environ.get("THINKINGBOX_MYSQL_URL")
+    if url is not None:
+        yield url
+    else:
+        with started("mysql", image=mysql_image()) as url:
+            yield url

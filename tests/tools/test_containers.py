@@ -18,7 +18,7 @@ from pytest_thinkingbox.tools.relay import open_relay
 from pytest_thinkingbox.tools.session import Toolbox
 from tests.conftest import Run
 from tests.support.images import tool_image
-from tests.support.servers import mysql_server, postgres_server
+from tests.support.servers import mariadb_server, postgres_server
 from tests.tools.world import World
 
 T = TypeVar("T")
@@ -38,8 +38,8 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def mysql() -> Iterator[str]:
-    with mysql_server() as url:
+def mariadb() -> Iterator[str]:
+    with mariadb_server() as url:
         yield url
 
 
@@ -174,7 +174,7 @@ def test_one_for_all_is_the_same_for_two_attempts_and_is_begun_again_when_it_die
     assert listed(containers.claim) == []
 
 
-@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
 def test_an_attempt_on_a_server_writes_through_its_container_and_to_its_sinks(
     image: str, kind: str, request: pytest.FixtureRequest, suite: Callable[..., Path], run: Run
 ) -> None:

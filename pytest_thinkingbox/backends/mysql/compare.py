@@ -103,7 +103,7 @@ class Hashing:
 def row_hash(table: Table, columns: Iterable[str], *, secret: str) -> str:
     """An integer that says what these columns hold, byte by byte."""
     terms = ", ".join((f"'{secret}'", *(values.hashed(one, table.kinds[one]) for one in columns)))
-    return f"CAST(CONV(LEFT(MD5(CONCAT_WS(',', {terms})), {_DIGITS}), 16, 10) AS UNSIGNED)"
+    return f"CAST(CONV(LEFT(SHA2(CONCAT_WS(',', {terms}), 256), {_DIGITS}), 16, 10) AS UNSIGNED)"
 
 
 def read_rows(

@@ -43,7 +43,7 @@ def hashed(column: str, kind: str) -> str:
     quoted = sql.name(column)
     if kind in ("float", "double"):
         return f"IFNULL({quoted} + 0e0, '-')"
-    return f"IFNULL({quoted}, '-')" if kind in _WRITTEN_SHORT else f"IFNULL(MD5({quoted}), '-')"
+    return f"IFNULL({quoted}, '-')" if kind in _WRITTEN_SHORT else f"IFNULL(SHA2({quoted}, 256), '-')"
 
 
 def reader(kind: str) -> Callable[[Any], Any] | None:

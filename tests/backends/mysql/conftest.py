@@ -1,4 +1,4 @@
-"""One MariaDB or MySQL server for all tests of this folder, and backends on it."""
+"""A server of MariaDB and one of MySQL for all tests of this folder, and backends on them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ import pymysql
 import pytest
 
 from pytest_thinkingbox.backends.mysql import MySQLBackend
-from tests.support.servers import MARIADB_IMAGE as IMAGE
-from tests.support.servers import mysql_server, need_image
+from tests.support.servers import MARIADB_IMAGE, mariadb_server, mysql_image, mysql_server, need_image
 
 from .worlds import connect
 
+BOTH = ["mariadb", pytest.param("mysql", marks=pytest.mark.slow)]
 
-@pytest.fixture(scope="session")
-def docker() -> None:
+
+@pytest.fixture(scope="session", params=BOTH)
+def image(request: pytest.FixtureRequest) -> str:
     """For tests that need containers."""
-    need_image(IMAGE, "THINKINGBOX_MARIADB_IMAGE")
+    if request.param == "mysql":
+        return mysql_image()
+    need_image(MARIADB_IMAGE, "THINKINGBOX_MARIADB_IMAGE")
+    return MARIADB_IMAGE
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
+@pytest.fixture(scope="session", params=BOTH)
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a server and its administrator."""
-    with mysql_server() as url:
+    with (mysql_server if request.param == "mysql" else mariadb_server)() as url:
         yield url
 
 

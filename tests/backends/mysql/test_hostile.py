@@ -20,7 +20,7 @@ from .worlds import SHOP, connect, environment_of, execute, raw
 ENVIRONMENT = environment_of(
     *SHOP,
     "CREATE TRIGGER seen BEFORE UPDATE ON orders FOR EACH ROW SET NEW.total = NEW.total",
-    "CREATE PROCEDURE anything(statement TEXT) BEGIN PREPARE it FROM statement; EXECUTE it; END",
+    "CREATE PROCEDURE anything(statement TEXT) BEGIN SET @it = statement; PREPARE it FROM @it; EXECUTE it; END",
 )
 
 

@@ -15,8 +15,6 @@ from pytest_thinkingbox.backends.server import claims
 from pytest_thinkingbox.records.store import CampaignFolder, find_campaign
 from tests.conftest import Run
 
-from .conftest import IMAGE
-
 ROOT = Path(__file__).parents[3]
 
 TASKS = """
@@ -69,14 +67,14 @@ def test_a_campaign_goes_on_on_the_same_server(suite: Callable[..., Path], run: 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_one_container_for_the_whole_campaign(
-    docker: None, suite: Callable[..., Path], run: Run, workers: str, monkeypatch: pytest.MonkeyPatch
+    image: str, suite: Callable[..., Path], run: Run, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("THINKINGBOX_MYSQL_IMAGE", IMAGE)
+    monkeypatch.setenv("THINKINGBOX_MYSQL_IMAGE", image)
     suite(TASKS)
     outcome = run(workers, "--tb-backend=mysql", "--tb-attempts=2")
     assert outcome.counts == {"passed": 6, "failed": 2}
     if workers == "-n0":
-        assert f"thinkingbox: starting {IMAGE} in a container ..." in outcome.text
+        assert f"thinkingbox: starting {image} in a container ..." in outcome.text
     left = subprocess.run(
         ["docker", "ps", "-aq", "--filter", "label=pytest-thinkingbox.claim"], capture_output=True
     )

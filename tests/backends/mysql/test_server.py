@@ -15,7 +15,6 @@ from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.errors import ConfigurationError
 
-from .conftest import IMAGE
 from .worlds import connect, execute
 
 
@@ -52,9 +51,9 @@ def test_names_of_users_fit_into_32_characters_and_tell_campaigns_apart() -> Non
 
 
 @pytest.mark.slow
-def test_options_are_settings_of_the_server_and_a_start_is_told(docker: None) -> None:
+def test_options_are_settings_of_the_server_and_a_start_is_told(image: str) -> None:
     name = f"tests-{secrets.token_hex(4)}"
-    own = local_server(ServerPlan.make(IMAGE, campaign=name))
+    own = local_server(ServerPlan.make(image, campaign=name))
     claim = Claim(f"thinkingbox-{name}")
     said: list[str] = []
     try:
@@ -68,5 +67,5 @@ def test_options_are_settings_of_the_server_and_a_start_is_told(docker: None) ->
     finally:
         own.stop()
         claim.release()
-    assert said[0] == f"thinkingbox: starting {IMAGE} in a container ..."
+    assert said[0] == f"thinkingbox: starting {image} in a container ..."
     assert len(said) == 2
