@@ -199,7 +199,8 @@ def tables(draw: st.DrawFn, language: Language, *, place: int, before: tuple[Tab
     for row in range(draw(st.integers(0, 3))):
         create.append(draw(inserts(language, made, number=str(row))))
     if language is POSTGRES:
-        create.append("SET CONSTRAINTS ALL IMMEDIATE")  # a table whose rows wait to be checked cannot be altered
+        # A table whose rows wait to be checked cannot be altered.
+        create.append("SET CONSTRAINTS ALL IMMEDIATE")
     for at, extra in enumerate(draw(st.lists(st.sampled_from(language.extras), max_size=2, unique=True))):
         if form == "partitioned" and "INHERITS" in extra:
             continue
