@@ -172,6 +172,17 @@ def test_a_list_of_ids_is_a_benchmark(campaign: Probe, capsys: pytest.CaptureFix
     assert "test_pool.py::test_note: it is on the benchmark's list" in capsys.readouterr().err
 
 
+def test_a_pool_without_a_task_to_train_on_is_an_error_that_says_what_became_of_them(
+    campaign: Probe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    probe = campaign("probe", "probe")
+    assert main(["select", probe, "-o", "pool.json", "--rule=full", "--min-valid=11"]) == 2
+    said = capsys.readouterr().err
+    assert "no task is left to train on; nothing was written" in said
+    assert "5" in said
+    assert not Path("pool.json").exists()
+
+
 @pytest.mark.slow
 def test_a_suite_that_cannot_be_collected_is_said(
     campaign: Probe, capsys: pytest.CaptureFixture[str]

@@ -93,7 +93,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> list[str]:
     """Draw training, validation and held-out tasks, keep of the first two those that the policy solves sometimes, and
     write it all down in a manifest. Nothing is played. Exit status 2, and nothing written, when something does not
-    fit, or when the pool would teach what the benchmark asks.
+    fit, when no task is left, or when the pool would teach what the benchmark asks.
     """
     from pytest_thinkingbox.errors import ConfigurationError
     from pytest_thinkingbox.rewards.contents import contents_of_suite
@@ -132,8 +132,10 @@ def run(options: argparse.Namespace) -> list[str]:
         benchmark=(options.benchmark, _benchmark(options.benchmark)) if options.benchmark else None,
         told=told,
     )
-    write_manifest(manifest, options.output)
     lines = selection_lines(manifest, width=width(), color=has_color(options.color))
+    if not manifest.of("train"):
+        raise ConfigurationError("\n".join(["no task is left to train on; nothing was written", *lines]))
+    write_manifest(manifest, options.output)
     return [*lines, f"written    {options.output}, digest {manifest.digest[:16]}"]
 
 
