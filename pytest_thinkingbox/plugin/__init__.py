@@ -13,7 +13,7 @@ from pytest_thinkingbox.plugin.collect import Collection
 from pytest_thinkingbox.plugin.continuing import Selection
 from pytest_thinkingbox.plugin.dataset import collection_of
 from pytest_thinkingbox.plugin.estimating import Estimating
-from pytest_thinkingbox.plugin.fixtures import _thinkingbox_attempt, attempt, changes, judge, outbox
+from pytest_thinkingbox.plugin.fixtures import Fixtures
 from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
@@ -23,8 +23,6 @@ from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers,
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.plugin.runner import Runner
-
-__all__ = ["_thinkingbox_attempt", "attempt", "changes", "judge", "outbox"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     options = resolve(config)
     config.stash[options_key] = options
     config.pluginmanager.register(Collection(), "thinkingbox-collection")
+    config.pluginmanager.register(Fixtures(), "thinkingbox-fixtures")
     dataset = collection_of(config)
     if dataset is not None:
         config.pluginmanager.register(dataset, "thinkingbox-dataset")

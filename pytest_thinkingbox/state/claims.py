@@ -25,12 +25,13 @@ class Changes(Accounted[Change, Expectation]):
     noun: ClassVar[str] = "change"
     accepts: ClassVar[tuple[type, ...]] = (Inserted, Updated, Deleted, SchemaChange)
 
-    __slots__ = ("book", "ignored")
+    __slots__ = ("_described", "book", "ignored")
 
     def __init__(self, diff: StateDiff, rules: Rules) -> None:
         self.book = RuleBook(diff, rules)
         rows = [change for change in diff.rows if self.book.visible(change)]
         self.ignored: dict[str, None] = {}
+        self._described: dict[int, tuple[Change, str]] = {}
         super().__init__([*rows, *diff.schema])
 
     def ignore(self, *tables: str) -> None:
@@ -72,7 +73,10 @@ class Changes(Accounted[Change, Expectation]):
         )
 
     def describe(self, item: Change) -> str:
-        return describe_change(item, self.book)
+        known = self._described.get(id(item))
+        if known is None:  # pytest asks several times when a comparison fails
+            known = self._described[id(item)] = item, describe_change(item, self.book)
+        return known[1]
 
     def _same_row(self, table: str, one: Row | None, other: Row | None) -> bool:
         if one is None or other is None:

@@ -31,15 +31,15 @@ def explain_comparison(op: str, left: object, right: object) -> list[str] | None
         return [f"{_short(other)} {op} {claims.noun}s", *_listed("there is", map(claims.describe, claims))]
     if op not in ("==", "!="):
         return None
-    there_is = _listed("there is", map(claims.describe, claims))
     try:
         comparison = claims.compare(other)
-        if comparison.holds:
-            return [f"the {claims.noun}s are exactly what was expected", *there_is]
-        return _explain_mismatch(claims, comparison)
+        if not comparison.holds:
+            return _explain_mismatch(claims, comparison)
+        said = f"the {claims.noun}s are exactly what was expected"
     except Exception as error:  # noqa: BLE001 - an object that stands for a value may raise anything, and words
         # about a comparison that was decided must not change what it decided
-        return [f"the {claims.noun}s are not compared further: {_short(error)} was raised", *there_is]
+        said = f"the {claims.noun}s are not compared further: {_short(error)} was raised"
+    return [said, *_listed("there is", map(claims.describe, claims))]
 
 
 def explain_unaccounted(changes: Changes, outbox: Outbox) -> str:

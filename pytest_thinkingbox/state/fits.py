@@ -42,9 +42,9 @@ class Difference:
 
 def fits(expectation: Expectation, change: Change, book: RuleBook) -> Bindings | None:
     """What the names of `Same` stand for if this change is the one expected; None if it is not."""
-    bound: _Bound = {}
     if not comparable(expectation, change):
         return None
+    bound: _Bound = {}
     if isinstance(expectation, SchemaChange):
         for part, value in expectation.named().items():
             if not matches(value, getattr(change, part), bound):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pytest_thinkingbox.errors import ConfigurationError, UnknownName
 from pytest_thinkingbox.state.code import literal
@@ -33,16 +33,10 @@ class RuleBook:
     def __init__(self, diff: StateDiff, rules: Rules) -> None:
         self.rules = rules
         self._diff = diff
-        self._volatile = [_pattern(pattern) for pattern in rules.volatile]
-        self._is_volatile: dict[tuple[str, str], bool] = {}
         self._changed: dict[int, tuple[str, ...]] = {}
 
     def is_volatile(self, table: str, column: str) -> bool:
-        known = self._is_volatile.get((table, column))
-        if known is None:
-            known = any(pattern.fullmatch(f"{table}.{column}") for pattern in self._volatile)
-            self._is_volatile[table, column] = known
-        return known
+        return _is_volatile(self.rules.volatile, table, column)
 
     def is_generated(self, table: str, column: str) -> bool:
         info = self.rules.tables.get(table)
@@ -72,7 +66,7 @@ class RuleBook:
         return {table: frozenset(columns) for table, columns in names.items()}
 
     def check_table(self, table: str) -> None:
-        if table not in self.columns:
+        if table not in self.rules.tables and table not in self.columns:
             raise UnknownName(f"{table!r} is no table{_hint(table, self.columns)}")
 
     def check(self, expectation: Inserted | Updated | Deleted | SchemaChange) -> None:
@@ -81,16 +75,18 @@ class RuleBook:
             return
         try:
             self.check_table(expectation.table)
-            columns = self.columns[expectation.table]
             for column in expectation.columns:
-                if column not in columns:
-                    raise UnknownName(
-                        f"{expectation.table} has no column {column!r}{_hint(column, sorted(columns))}"
-                    )
+                self._check_column(expectation.table, column)
             if not isinstance(expectation, Inserted):
                 self._check_key(expectation)
         except UnknownName as error:
             raise UnknownName(f"{expectation!r}: {error}") from None
+
+    def _check_column(self, table: str, column: str) -> None:
+        info = self.rules.tables.get(table)
+        if (info is None or column not in info.columns) and column not in self.columns[table]:
+            hint = _hint(column, sorted(self.columns[table]))
+            raise UnknownName(f"{table} has no column {column!r}{hint}")
 
     def _check_key(self, expectation: Updated | Deleted) -> None:
         info = self.rules.tables.get(expectation.table)
@@ -110,6 +106,11 @@ class RuleBook:
                 f"the key of {info.name} is ({', '.join(info.key)}), so it takes {len(info.key)} "
                 f"value{'s' * (len(info.key) > 1)}, not {literal(key)}"
             )
+
+
+@lru_cache(maxsize=10_000)  # the same columns for all attempts
+def _is_volatile(patterns: tuple[str, ...], table: str, column: str) -> bool:
+    return any(_pattern(pattern).fullmatch(f"{table}.{column}") for pattern in patterns)
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

@@ -162,6 +162,8 @@ def matches(expected: Any, actual: Any, bindings: dict[str, Hashable] | None = N
     `bindings` holds the keys that names of `Same` stand for; it is extended, and worthless after a False. An
     object with an `__eq__` of its own is asked with it, and what that raises is raised.
     """
+    if type(expected) is type(actual) and type(expected) in _PLAIN:
+        return bool(expected == actual)
     return _matches(expected, actual, {} if bindings is None else bindings, canonical)
 
 

@@ -109,3 +109,22 @@ def test_a_function_that_is_no_task_cannot_use_the_fixtures(suite, run):
     outcome = run()
     assert outcome.status == 1
     assert "is no task: decorate it with @environment.task(...)" in outcome.text
+
+
+def test_a_fixture_may_be_overridden_and_asked_for_by_name(suite, run):
+    suite("""
+    @pytest.fixture
+    def changes(changes, request):
+        return changes, request.getfixturevalue("attempt").number
+
+    @shop.task("Close order 1.", solution=CLOSE_1)
+    def test_close(changes):
+        assert changes == ([Updated("orders", 1, status="closed")], 1)
+
+    class TestOrders:
+        @shop.task("Close order 1.", solution=CLOSE_1)
+        def test_close(self, changes, attempt):
+            assert attempt.changes is changes[0]
+            assert changes[0] == [Updated("orders", 1, status="closed")]
+    """)
+    assert run().counts == {"passed": 2}
