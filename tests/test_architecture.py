@@ -15,7 +15,7 @@ MOST_LINES = 450
 
 # Lowest first. A module belongs to the longest name that fits; it may import its own kind and what lies below.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "lane", "folders"),
+    ("errors", "lane", "folders", "whole"),
     ("threads",),
     ("declare", "state"),
     ("records", "episodes.model", "episodes.clock", "episodes.seeds"),

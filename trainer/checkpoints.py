@@ -8,7 +8,6 @@ OUTPUT/checkpoints/.writing/     a checkpoint that is being written; never taken
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
 from pytest_thinkingbox.records.running import Running
+from pytest_thinkingbox.whole import sync, whole
 from thinkingbox_trainer.recipe import Recipe, settings
 
 STATE = "state.json"
@@ -150,7 +150,8 @@ class Checkpoints:
                     f"{self._output} holds steps of a run that says nothing of itself: begin with --fresh, which sets "
                     "that folder aside, or take another run.output"
                 )
-            write_whole(noted, identity.model_dump_json(indent=1))
+            with whole(noted, durable=True) as part:
+                part.write_text(identity.model_dump_json(indent=1), encoding="utf-8")
             return None
         if differs := identity.differences(before):
             raise ConfigurationError(
@@ -184,10 +185,10 @@ class Checkpoints:
     def publish(self, half: Path, state: State) -> Path:
         """Make a whole one of what was written, and remove those that are too old."""
         (half / STATE).write_text(state.model_dump_json(indent=1), encoding="utf-8")
-        sync(half)
+        sync_all(half)
         path = self.folder / f"step-{state.step}"
         half.rename(path)
-        _sync_one(self.folder)
+        sync(self.folder)
         for old in self.whole()[: -self._keep]:
             gone = (
                 self.writing / f"old-{old.name}"
@@ -260,46 +261,28 @@ def rewind(output: Path, *, step: int) -> int:
     there = set(discarded.read_text("utf-8").splitlines()) if discarded.exists() else set()
     with discarded.open("a", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in gone if line not in there)
-    _sync_one(discarded)
-    write_whole(path, "".join(f"{line}\n" for line in kept))
+    sync(discarded)
+    with whole(path, durable=True) as part:
+        part.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
     return len(gone)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """The whole file, or what there was."""
-    half = path.with_name(f".{path.name}.writing")
-    half.write_text(text, encoding="utf-8")
-    _sync_one(half)
-    half.replace(path)
-    _sync_one(path.parent)
 
 
 def replace_folder(half: Path, path: Path) -> None:
     """Put a folder that was written in the place of another, which is removed."""
-    sync(half)
+    sync_all(half)
     old = path.with_name(f".{path.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if path.exists():
         path.rename(old)
     half.rename(path)
-    _sync_one(path.parent)
+    sync(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def sync(folder: Path) -> None:
+def sync_all(folder: Path) -> None:
     """To the disk, with everything in it."""
     for path in [folder, *folder.rglob("*")]:
-        _sync_one(path)
-
-
-def _sync_one(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # folders cannot be opened there
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(path)
 
 
 def _read(path: Path, kind: type[_Kind]) -> _Kind:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_thinkingbox.errors import ThinkingboxError
+from pytest_thinkingbox.whole import whole
 
 ROOT = Path(".thinkingbox")
 
@@ -107,12 +108,7 @@ def write_parts(parts: Iterable[str], path: Path | None) -> int:
         except BrokenPipeError:  # `| head` has seen enough
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the interpreter flushes it at exit
         return 0
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(parts)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole(path) as half, half.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(parts)
     print(f"written: {path}")
     return 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_thinkingbox.state.code import printable, shown
+from pytest_thinkingbox.whole import whole
 
 Kind = Literal[
     "solution",  # the reference solution as written
@@ -144,9 +144,8 @@ class Plan:
     def write(self, path: Path) -> None:
         tasks = None if self.tasks is None else {name: _task_data(one) for name, one in self.tasks.items()}
         text = json.dumps({"notes": str(self.notes), "tasks": tasks}, ensure_ascii=True)
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(text, encoding="ascii")
-        os.replace(temporary, path)
+        with whole(path) as part:
+            part.write_text(text, encoding="ascii")
 
     @classmethod
     def read(cls, path: Path) -> Plan:

@@ -19,6 +19,7 @@ from pytest_thinkingbox.records.model import AttemptRecord, AttemptRow, Campaign
 from pytest_thinkingbox.records.redact import Redactor
 from pytest_thinkingbox.records.schema import BrokenRecords, parse_info, parse_record
 from pytest_thinkingbox.records.wire import dump, info_data, record_data
+from pytest_thinkingbox.whole import whole
 
 ROOT = ".thinkingbox"
 LATEST = "latest"
@@ -60,8 +61,8 @@ class CampaignFolder:
         if path.parent.name == ROOT:
             ignore = path.parent / ".gitignore"
             if not ignore.exists():
-                replace_file(ignore, "*\n")
-            replace_file(path.parent / LATEST, f"{path.name}\n")
+                _write(ignore, "*\n")
+            _write(path.parent / LATEST, f"{path.name}\n")
         return folder
 
     @classmethod
@@ -84,7 +85,7 @@ class CampaignFolder:
 
     def write_info(self, info: CampaignInfo) -> None:
         """Replace `campaign.json`, whole or not at all."""
-        replace_file(self.info_path, dump(info_data(info), redactor=self._redactor, indent=2) + "\n")
+        _write(self.info_path, dump(info_data(info), redactor=self._redactor, indent=2) + "\n")
 
     def read_info(self) -> CampaignInfo:
         """`campaign.json`, read strictly. Raises BrokenRecords."""
@@ -263,8 +264,6 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="ascii", newline="\n")
-    os.replace(temporary, path)
+def _write(path: Path, text: str) -> None:
+    with whole(path) as part:
+        part.write_text(text, encoding="ascii", newline="\n")

@@ -12,11 +12,11 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_thinkingbox.errors import ConfigurationError
-from pytest_thinkingbox.records.store import replace_file
 from pytest_thinkingbox.selection.contents import only_ids
 from pytest_thinkingbox.selection.pool import Reason, Rule, Split
 from pytest_thinkingbox.selection.proofs import named
 from pytest_thinkingbox.stats.difficulty import Band
+from pytest_thinkingbox.whole import whole
 
 Count = Annotated[int, Field(ge=0)]
 TRAINED: tuple[Split, ...] = ("train", "validation")
@@ -198,7 +198,9 @@ def demand_replaceable(path: Path) -> None:
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
     """Whole or not at all."""
-    replace_file(path, json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=True) + "\n")
+    text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=True) + "\n"
+    with whole(path) as part:
+        part.write_text(text, encoding="ascii", newline="\n")
 
 
 def read_manifest(path: Path) -> Manifest:

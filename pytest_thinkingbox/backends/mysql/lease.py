@@ -23,11 +23,11 @@ from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.mysql.template import Template
 from pytest_thinkingbox.backends.mysql.users import Login
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
-from pytest_thinkingbox.backends.server.kept import whole
 from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
 from pytest_thinkingbox.state.diff import same
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.state.values import equal
+from pytest_thinkingbox.whole import whole
 
 _CUT_SECONDS = 30.0
 """The server undoes what was not committed before a session is gone."""

@@ -32,10 +32,10 @@ from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
-from pytest_thinkingbox.backends.server.kept import whole
 from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.state.diff import diff_rows, same
 from pytest_thinkingbox.state.model import RowChange, StateDiff
+from pytest_thinkingbox.whole import whole
 
 _CUT_SECONDS = 10.0
 _MANY_KEYS = 20_000
