@@ -144,7 +144,6 @@ def test_postgres_says_what_sqlite_says(
         "mysql in a container",
         "a URL",
         "a URL of mariadb",
-        "a URL of mysql",
     ],
 )
 def backend(request: pytest.FixtureRequest) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from pytest_thinkingbox.backends.mysql import sql, values
@@ -12,6 +12,7 @@ from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.state.model import TableInfo
 
 _AUTO_INCREMENT = re.compile(r"(?m)^(\) ENGINE=\w+) AUTO_INCREMENT=\d+")
+_READ_ONLY = "\nREAD ONLY"
 _JSON_VALID = re.compile(r"json_valid\(`((?:[^`]|``)*)`\)", re.IGNORECASE)
 
 
@@ -84,8 +85,11 @@ def read_catalog(connection: Connection, database: str) -> Catalog:
     code += _routines(connection, here, objects)
     code += _triggers(connection, here, objects)
     _events(connection, here, objects)
+    mariadb = _is_mariadb(connection)
+    if not mariadb:
+        _of_mysql_alone(connection, here, objects)
     return Catalog(
-        tables=_tables(connection, here, base),
+        tables=_tables(connection, here, base, _json_columns(connection, here) if mariadb else set()),
         objects=objects,
         creates=creates,
         sequences=tuple(sequences),
@@ -103,6 +107,13 @@ def refuse_unsupported(catalog: Catalog, environment: str) -> None:
                 f"environment {environment!r}: the event {name} would change databases at times of its own; "
                 "leave it out of the schema"
             )
+        if kind == "library":
+            raise ConfigurationError(f"environment {environment!r}: the library {name} cannot be copied")
+        if definition.endswith(_READ_ONLY):
+            raise ConfigurationError(
+                f"environment {environment!r}: its schema makes the database read-only; end it with "
+                "ALTER DATABASE READ ONLY = 0"
+            )
         if definition.endswith("\nSYSTEM VERSIONED"):
             raise ConfigurationError(
                 f"environment {environment!r}: the history of the system-versioned table {name} cannot be copied"
@@ -118,9 +129,11 @@ def _defaults(connection: Connection, here: str) -> str:
     return f"CHARACTER SET {charset} COLLATE {collation}"
 
 
-def _tables(connection: Connection, here: str, base: Sequence[str]) -> dict[str, Table]:
+def _tables(
+    connection: Connection, here: str, base: Sequence[str], json: Set[tuple[str, str]]
+) -> dict[str, Table]:
+    """`json` are the columns that hold JSON without a type that says so: (table, column)."""
     where = f"TABLE_SCHEMA = {here}"
-    json = _json_columns(connection, here)
     columns: dict[str, list[str]] = {name: [] for name in base}
     kinds: dict[str, dict[str, str]] = {name: {} for name in base}
     generated: dict[str, set[str]] = {name: set() for name in base}
@@ -161,23 +174,51 @@ def _tables(connection: Connection, here: str, base: Sequence[str]) -> dict[str,
     }
 
 
+def _is_mariadb(connection: Connection) -> bool:
+    return bool(
+        query(
+            connection,
+            "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema'"
+            " AND TABLE_NAME = 'CHECK_CONSTRAINTS' AND COLUMN_NAME = 'TABLE_NAME'",
+        )
+    )
+
+
 def _json_columns(connection: Connection, here: str) -> set[tuple[str, str]]:
     """MariaDB has no type for JSON: such a column is a text that is checked."""
-    where = f"CONSTRAINT_SCHEMA = {here}"
-    if not query(
-        connection,
-        "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema'"
-        " AND TABLE_NAME = 'CHECK_CONSTRAINTS' AND COLUMN_NAME = 'TABLE_NAME'",
-    ):
-        return set()  # MySQL
     found = query(
-        connection, f"SELECT TABLE_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS WHERE {where}"
+        connection,
+        "SELECT TABLE_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS"
+        f" WHERE CONSTRAINT_SCHEMA = {here}",
     )
     return {
         (table, match[1].replace("``", "`"))
         for table, clause in found
         if (match := _JSON_VALID.fullmatch(clause))
     }
+
+
+def _of_mysql_alone(connection: Connection, here: str, objects: dict[tuple[str, str], str]) -> None:
+    """That a database is read-only (since 8.0.22), and libraries of code (since 9.2)."""
+    there = query(
+        connection,
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'information_schema'"
+        " AND TABLE_NAME IN ('SCHEMATA_EXTENSIONS', 'LIBRARIES')",
+    )
+    if ("SCHEMATA_EXTENSIONS",) in there:
+        [(options,)] = query(
+            connection,
+            f"SELECT OPTIONS FROM information_schema.SCHEMATA_EXTENSIONS WHERE SCHEMA_NAME = {here}",
+        )
+        if "READ ONLY=1" in (options or ""):
+            objects["database", "defaults"] += _READ_ONLY
+    if ("LIBRARIES",) in there:
+        for name, language, code in query(
+            connection,
+            "SELECT LIBRARY_NAME, LANGUAGE, LIBRARY_DEFINITION FROM information_schema.LIBRARIES"
+            f" WHERE LIBRARY_SCHEMA = {here}",
+        ):
+            objects["library", name] = f"{language}\n{code}"
 
 
 def _views(connection: Connection, views: Sequence[str], objects: dict[tuple[str, str], str]) -> list[Code]:

@@ -67,4 +67,6 @@ def _same(column: str, kinds: Mapping[str, str], row: Row) -> str:
         return f"CAST(CONVERT({quoted} USING utf8mb4) AS BINARY) <=> CAST({term} AS BINARY)"
     if kind == "float" and value is not None:
         return f"ABS({quoted} - ({term})) <= ABS({term}) * 1e-7"
+    if kind == "vector" and value is not None:  # which the server does not compare
+        return f"CAST({quoted} AS BINARY) <=> {term}"
     return f"{quoted} <=> {term}"

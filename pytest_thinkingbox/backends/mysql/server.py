@@ -27,6 +27,7 @@ _LOCK_SECONDS = 600
 _OLDEST = {"MariaDB": (10, 6), "MySQL": (8, 0)}
 _LONGEST_PART = 20
 """Names of users are at most 32 characters in MySQL."""
+_READ_ONLY = 3989  # ER_SCHEMA_READ_ONLY, which PyMySQL does not name
 
 
 def campaign_named(label: str) -> Campaign:
@@ -159,7 +160,8 @@ class MySQLServer:
         query(connection, f"INSERT INTO {sql.name(self.home)}.templates VALUES ({sql.text(name)})")
 
     def drop(self, name: str) -> None:
-        self.execute(f"DROP DATABASE IF EXISTS {sql.name(name)}")
+        with self.admin() as connection:
+            _drop(connection, name)
 
     def remove(self, *, users: Iterable[str | None], database: str) -> None:
         """Drop users, end their sessions, and drop the database that they used."""
@@ -168,7 +170,7 @@ class MySQLServer:
                 query(connection, f"DROP USER IF EXISTS {sql.account(user)}")
                 for session in sessions_of(connection, user):
                     _end(connection, session)
-            query(connection, f"DROP DATABASE IF EXISTS {sql.name(database)}")
+            _drop(connection, database)
 
     def end_sessions(self, user: str, *, seconds: float) -> None:
         """Return when no session of a user is left. Raises InfrastructureDown when one is still there in the end."""
@@ -255,6 +257,18 @@ def _end(connection: Connection, session: int) -> None:
             raise
 
 
+def _drop(connection: Connection, database: str) -> None:
+    """Also one that its agent made read-only, as MySQL lets whoever may ALTER it."""
+    drop = f"DROP DATABASE IF EXISTS {sql.name(database)}"
+    try:
+        query(connection, drop)
+    except MySQLError as error:
+        if error.args[0] != _READ_ONLY:
+            raise
+        query(connection, f"ALTER DATABASE {sql.name(database)} READ ONLY = 0")
+        query(connection, drop)
+
+
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
@@ -298,5 +312,5 @@ def _remove(connection: Connection, campaign: Campaign) -> list[str]:
                 _end(connection, session)
     removed = [one for one in _databases(connection) if campaign_of(one) == campaign]
     for one in removed:
-        query(connection, f"DROP DATABASE IF EXISTS {sql.name(one)}")
+        _drop(connection, one)
     return removed

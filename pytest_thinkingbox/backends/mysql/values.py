@@ -1,7 +1,8 @@
 """From what PyMySQL returns to the Python values that SQLAlchemy's types mean, and how rows are read and hashed.
 
 A BIT is an integer, a TIME a `time` (a `timedelta` where a clock cannot show it), JSON what it says, a FLOAT the
-shortest number that means the same 32 bits. What Python has no value for (a date of zeros) stays text.
+shortest number that means the same 32 bits, a VECTOR a list of those. What Python has no value for (a date of zeros)
+stays text.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _WRITTEN_SHORT = frozenset({
 def selected(column: str, kind: str) -> str:
     """How a column is read."""
     quoted = sql.name(column)
-    # A FLOAT is sent with six digits, which several of them share.
-    return f"{quoted} + 0e0" if kind == "float" else quoted
+    if kind == "float":  # sent with six digits, which several of them share
+        return f"{quoted} + 0e0"
+    return f"CAST({quoted} AS BINARY)" if kind == "vector" else quoted  # of a type that PyMySQL does not know
 
 
 def hashed(column: str, kind: str) -> str:
@@ -60,6 +62,8 @@ def literal(value: Any, kind: str) -> str:
             value = json.dumps(value, ensure_ascii=False)
         except TypeError as error:
             raise ValueError(f"{value!r} cannot be written as JSON") from error
+    if kind == "vector":
+        return f"x'{struct.pack(f'<{len(value)}f', *value).hex()}'"
     if isinstance(value, str):
         return sql.text(value)
     if isinstance(value, bytes | bytearray | memoryview):
@@ -89,6 +93,12 @@ def shortest_float(value: float) -> float:
 
 def _float(value: Any) -> Any:
     return shortest_float(value) if isinstance(value, float) else value
+
+
+def _vector(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    return [shortest_float(one) for (one,) in struct.iter_unpack("<f", value)]
 
 
 def _bits(value: Any) -> Any:
@@ -124,5 +134,5 @@ def _clock(value: timedelta) -> str:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "bit": _bits, "float": _float, "json": _json, "time": _time,
+    "bit": _bits, "float": _float, "json": _json, "time": _time, "vector": _vector,
 }  # fmt: skip

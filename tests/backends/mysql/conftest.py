@@ -12,9 +12,7 @@ import pytest
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from tests.support.servers import MARIADB_IMAGE, mariadb_server, mysql_image, mysql_server, need_image
 
-from .worlds import connect
-
-BOTH = ["mariadb", pytest.param("mysql", marks=pytest.mark.slow)]
+from .worlds import BOTH, connect
 
 
 @pytest.fixture(scope="session", params=BOTH)

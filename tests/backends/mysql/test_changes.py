@@ -17,11 +17,23 @@ from pytest_thinkingbox.backends.mysql import MySQLBackend, values
 from pytest_thinkingbox.backends.mysql.compare import read_rows
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.declare import Database, Environment
+from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.state.apply import apply
 from pytest_thinkingbox.state.model import Row, StateDiff
 from pytest_thinkingbox.state.values import canonical_row
 
-from .worlds import SHOP, changes_after, changes_by_admin, connect, environment_of, execute, raw
+from .worlds import (
+    SHOP,
+    changes_after,
+    changes_by_admin,
+    connect,
+    environment_of,
+    execute,
+    need_version,
+    only_mariadb,
+    only_mysql,
+    raw,
+)
 
 TYPES = environment_of(
     """CREATE TABLE kinds (
@@ -244,9 +256,8 @@ def test_code_of_the_seed_works_in_every_attempt_and_is_no_change(shared: MySQLB
     lease.release()
 
 
+@only_mariadb
 def test_a_sequence_that_was_used_is_no_change_and_begins_again(shared: MySQLBackend, server: str) -> None:
-    if shared._server.kind != "MariaDB":
-        pytest.skip("MySQL has no sequences")
     environment = environment_of(
         *SHOP, "CREATE SEQUENCE numbers START WITH 5 NOCACHE", "SELECT NEXTVAL(numbers)"
     )
@@ -259,6 +270,75 @@ def test_a_sequence_that_was_used_is_no_change_and_begins_again(shared: MySQLBac
         lease.release()
     [altered] = changes_by_admin(shared, environment, server, "ALTER SEQUENCE numbers INCREMENT 3").schema
     assert (altered.action, altered.type, altered.name) == ("altered", "sequence", "numbers")
+
+
+ONLY_MYSQL = environment_of(
+    """CREATE TABLE hidden (id INT PRIMARY KEY, a INT DEFAULT 5 INVISIBLE, b INT DEFAULT (1 + 2), g INT AS (id * 2),
+        CHECK (b < 100), INDEX ((id + a)), INDEX (a DESC), INDEX (b) INVISIBLE)""",
+    "INSERT INTO hidden (id) VALUES (1), (2)",
+    "CREATE TABLE codes (id INT PRIMARY KEY, j JSON, INDEX ((CAST(j->'$.codes' AS UNSIGNED ARRAY))))",
+    """INSERT INTO codes VALUES (1, '{"codes": [1, 2], "n": 1.50}'), (2, NULL)""",
+    "CREATE TABLE points (p POINT NOT NULL SRID 4326, SPATIAL INDEX (p))",
+    "INSERT INTO points VALUES (ST_GeomFromText('POINT(1 2)', 4326))",
+    "CREATE TABLE vectors (v VECTOR(3))",
+    "INSERT INTO vectors VALUES (STRING_TO_VECTOR('[1, 0.1, 3]')), (NULL)",
+    "CREATE TABLE accents (word VARCHAR(20) COLLATE utf8mb4_0900_ai_ci PRIMARY KEY)",
+    "INSERT INTO accents VALUES ('é')",
+    "SET sql_generate_invisible_primary_key = 1",
+    "CREATE TABLE numbered (a INT)",
+    "SET sql_generate_invisible_primary_key = 0",
+    "INSERT INTO numbered VALUES (7), (7)",
+)
+
+
+@only_mysql
+def test_what_only_mysql_has_is_read_made_again_and_kept(shared: MySQLBackend, tmp_path: Path) -> None:
+    need_version(shared, 9, 0)
+    first = shared.acquire(ONLY_MYSQL, None, attempt_id="a")
+    with raw(first) as connection:
+        for statement in (
+            "UPDATE hidden SET a = 6 WHERE id = 1",
+            "UPDATE codes SET j = JSON_SET(j, '$.n', 2.5) WHERE id = 1",
+            "UPDATE points SET p = ST_GeomFromText('POINT(1 3)', 4326)",
+            "UPDATE vectors SET v = STRING_TO_VECTOR('[1, 0.2, 3]') WHERE v IS NOT NULL",
+            "UPDATE accents SET word = 'E'",
+            "DELETE FROM numbered LIMIT 1",
+            "INSERT INTO numbered VALUES (8)",
+        ):
+            execute(connection, statement)
+    first.cut()
+    diff = first.read_changes(audit=True)
+    assert brief(diff) == [
+        ("insert", "accents", ("E",)), ("delete", "accents", ("é",)), ("update", "codes", (1,)),
+        ("update", "hidden", (1,)), ("delete", "numbered", (1,)), ("insert", "numbered", (3,)),
+        ("delete", "points", None), ("insert", "points", None), ("delete", "vectors", None),
+        ("insert", "vectors", None),
+    ]  # fmt: skip
+    after = [one.after for one in diff.rows]
+    assert after[2] == {"id": 1, "j": {"codes": [1, 2], "n": 2.5}}
+    assert after[3] == {"id": 1, "a": 6, "b": 3, "g": 2}
+    assert after[9] == {"v": [1.0, 0.2, 3.0]}
+    kept = first.keep(tmp_path / "kept")
+    final = {name: first.rows(name, {}) for name in first.rules.tables}
+    first.release()
+    again = shared.acquire(ONLY_MYSQL, None, attempt_id="b")
+    again.rebuild(diff)
+    again.release()
+    loaded = Environment(name="kept", database=Database(schema=kept), servers=[])
+    third = shared.acquire(loaded, None, attempt_id="c")
+    third.cut()
+    assert {name: third.rows(name, {}) for name in third.rules.tables} == final
+    third.release()
+
+
+@only_mysql
+def test_a_library_is_a_change_of_the_schema(shared: MySQLBackend) -> None:
+    need_version(shared, 9, 2)
+    create = "CREATE LIBRARY mine LANGUAGE JAVASCRIPT AS 'export function f() {}'"
+    diff = changes_after(shared, environment_of(*SHOP, ddl=True), create)
+    assert [(one.action, one.type, one.name) for one in diff.schema] == [("created", "library", "mine")]
+    with pytest.raises(ConfigurationError, match="the library mine cannot be copied"):
+        shared.prepare(environment_of(*SHOP, create))
 
 
 WRITES = st.sampled_from(

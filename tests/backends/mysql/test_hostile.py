@@ -15,7 +15,7 @@ from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
 from pytest_thinkingbox.state.model import StateDiff
 
-from .worlds import SHOP, connect, environment_of, execute, raw
+from .worlds import SHOP, connect, environment_of, execute, need_version, only_mariadb, only_mysql, raw
 
 ENVIRONMENT = environment_of(
     *SHOP,
@@ -82,6 +82,28 @@ REFUSED = [
 ]
 
 
+REFUSED_BY_MYSQL = [
+    "SET PERSIST max_connections = 1",
+    "SET PERSIST_ONLY max_connections = 1",
+    "INSTALL COMPONENT 'file://component_query_attributes'",
+    "CREATE ROLE mine",
+    "GRANT root TO CURRENT_USER",
+    "ALTER USER CURRENT_USER() ACCOUNT UNLOCK",
+    "ALTER USER CURRENT_USER() IDENTIFIED BY 'mine' RETAIN CURRENT PASSWORD",
+    "CREATE RESOURCE GROUP mine TYPE = USER",
+    "LOCK INSTANCE FOR BACKUP",
+    "ALTER INSTANCE DISABLE INNODB REDO_LOG",
+    "CLONE LOCAL DATA DIRECTORY = '/tmp/mine'",
+    "CREATE TABLESPACE mine ADD DATAFILE 'mine.ibd'",
+    "RESTART",
+    "ALTER DATABASE READ ONLY = 1",
+    "SELECT * FROM performance_schema.threads",
+    "SELECT * FROM performance_schema.events_statements_history",
+    "SELECT * FROM sys.session",
+    "CALL sys.ps_setup_enable_consumer('statements')",
+]
+
+
 @pytest.fixture(scope="module")
 def attacked(shared: MySQLBackend) -> Iterator[tuple[MySQLLease, MySQLLease]]:
     """The attempt that tries it all, one statement a test, and another one at the same time; neither is changed."""
@@ -107,6 +129,17 @@ def test_t36_refused(shared: MySQLBackend, attacked: tuple[MySQLLease, MySQLLeas
         pytest.raises(pymysql.Error, match=r"denied|need|\(1410|privilege|not owner"),
     ):
         execute(connection, written)
+    assert shared._server.alive()
+
+
+@pytest.mark.parametrize("statement", REFUSED_BY_MYSQL)
+@only_mysql
+def test_t36_refused_by_mysql(
+    shared: MySQLBackend, attacked: tuple[MySQLLease, MySQLLease], statement: str
+) -> None:
+    need_version(shared, 8, 0, 22)
+    with raw(attacked[0]) as connection, pytest.raises(pymysql.Error, match=r"denied|need"):
+        execute(connection, statement)
     assert shared._server.alive()
 
 
@@ -193,9 +226,8 @@ def test_connections_are_limited(lease: MySQLLease) -> None:
         connection.close()
 
 
+@only_mariadb
 def test_statements_are_limited(lease: MySQLLease, shared: MySQLBackend) -> None:
-    if shared._server.kind != "MariaDB":
-        pytest.skip("MySQL has no limit of statements for a user")
     with raw(lease) as connection:
         [(limit,)] = execute(connection, "SELECT @@SESSION.max_statement_time")
     assert float(limit) == 60
@@ -206,6 +238,16 @@ def test_statements_are_limited(lease: MySQLLease, shared: MySQLBackend) -> None
             connection.execute(text("SELECT SLEEP(20)"))
         assert time.monotonic() - started < 5
         assert connection.execute(text("SELECT 1")).scalar() == 1
+
+
+@only_mysql
+def test_queries_of_tools_in_this_process_are_limited(lease: MySQLLease, shared: MySQLBackend) -> None:
+    with lease.engine.connect() as connection:
+        assert connection.execute(text("SELECT @@SESSION.max_execution_time")).scalar() == 60_000
+        connection.execute(text("SET max_execution_time = 200"))
+        started = time.monotonic()
+        assert connection.execute(text("SELECT SLEEP(20)")).scalar() == 1  # it was interrupted
+        assert time.monotonic() - started < 5
 
 
 def test_its_password_is_in_no_text_of_the_server(lease: MySQLLease) -> None:

@@ -26,7 +26,7 @@ from pytest_thinkingbox.state.model import RowChange, StateDiff
 from tests.backends.pools import settle
 
 from .conftest import Make
-from .worlds import SHOP, changes_after, environment_of, execute, raw
+from .worlds import SHOP, changes_after, environment_of, execute, need_version, only_mysql, raw
 
 SHOP_ENVIRONMENT = environment_of(*SHOP)
 
@@ -333,6 +333,42 @@ def test_databases_are_made_ahead_of_an_environment_that_is_used_again(
     assert len(waiting) == 2
     backend.close()
     assert names(admin, backend) == []
+
+
+@only_mysql
+def test_an_agent_that_makes_its_database_read_only_altered_it_and_it_is_dropped_all_the_same(
+    make: Make, admin: pymysql.Connection
+) -> None:
+    """Else no later campaign could clear the server up."""
+    backend = make()
+    need_version(backend, 8, 0, 22)
+    lease = backend.acquire(environment_of(*SHOP, ddl=True), None, attempt_id="a")
+    with raw(lease) as connection:
+        execute(connection, "ALTER DATABASE READ ONLY = 1")
+    lease.cut()
+    diff = lease.read_changes(audit=True)
+    assert [(one.action, one.type, one.name) for one in diff.schema] == [("altered", "database", "defaults")]
+    assert diff.rows == ()
+    lease.release()
+    settle(backend._pool)
+    assert lease.database not in names(admin, backend)
+
+
+@only_mysql
+def test_a_schema_that_makes_its_database_read_only_is_refused(shared: MySQLBackend) -> None:
+    need_version(shared, 8, 0, 22)
+    with pytest.raises(ConfigurationError, match="its schema makes the database read-only"):
+        shared.prepare(environment_of(*SHOP, "ALTER DATABASE READ ONLY = 1"))
+
+
+def test_what_a_copy_takes_up_is_what_its_rows_do(shared: MySQLBackend) -> None:
+    environment = environment_of(
+        "CREATE TABLE wide (id INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(1000))",
+        f"INSERT INTO wide (what) VALUES {', '.join(['(REPEAT(1, 1000))'] * 1000)}",
+        "INSERT INTO wide (what) SELECT what FROM wide",
+    )
+    shared.prepare(environment)
+    assert 2_000_000 < shared._template(environment, None).size < 8_000_000
 
 
 def test_closing_removes_databases_and_users(make: Make, admin: pymysql.Connection) -> None:

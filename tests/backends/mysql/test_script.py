@@ -86,6 +86,19 @@ def test_a_dump_is_loaded(shared: MySQLBackend, tmp_path: Path) -> None:
     }
 
 
+def test_what_a_dump_says_of_the_history_of_its_server_is_passed_over(
+    shared: MySQLBackend, tmp_path: Path
+) -> None:
+    text = """SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN;
+SET @@SESSION.SQL_LOG_BIN= 0;
+SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5';
+CREATE TABLE t (a INT);
+INSERT INTO t VALUES (1);
+SET @@SESSION.SQL_LOG_BIN = @MYSQLDUMP_TEMP_LOG_BIN;
+"""
+    assert loaded(shared, tmp_path / "dump.sql", text) == {"t": [{"a": 1}]}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pymysql
+import pytest
 from sqlalchemy import Connection, make_url
 
 from pytest_thinkingbox.backends.mysql import MySQLBackend
@@ -23,6 +24,11 @@ SHOP = (
 )
 
 
+BOTH = ("mariadb", pytest.param("mysql", marks=pytest.mark.slow))
+only_mariadb = pytest.mark.parametrize("server", BOTH[:1], indirect=True)
+only_mysql = pytest.mark.parametrize("server", BOTH[1:], indirect=True)
+
+
 def environment_of(*statements: str, **database: Any) -> Environment:
     """An environment whose schema and rows are these statements."""
 
@@ -33,6 +39,13 @@ def environment_of(*statements: str, **database: Any) -> Environment:
         cursor.close()
 
     return Environment(name="world", database=Database(schema=schema, **database), servers=[])
+
+
+def need_version(backend: MySQLBackend, *version: int) -> None:
+    """For what MySQL has only since a version."""
+    found = tuple(map(int, backend._server.version.split("-")[0].split(".")))
+    if found < version:
+        pytest.skip(f"needs MySQL {'.'.join(map(str, version))}")
 
 
 def connect(url: str, database: str | None = None, **options: Any) -> pymysql.Connection:
