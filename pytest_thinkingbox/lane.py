@@ -51,18 +51,20 @@ class Lane:
 
         None, at once, in a thread that has the lane already or that runs an event loop, which must not wait.
         """
-        return None if asyncio._get_running_loop() is not None else self.wait()
+        if self._is_mine() or asyncio._get_running_loop() is not None:
+            return None
+        return self.wait()
 
     def wait(self) -> Turn | None:
         """The same, also where an event loop runs: for the loop itself, between two rounds."""
+        if self._is_mine():
+            return None
         turn = Turn()
         with self._lock:
             holder = self._holder
             if holder is None:
                 self._give(turn)
                 return turn
-            if holder.thread == turn.thread:
-                return None
             self._waiting.append(turn)
             seconds = self._since + self._patience * len(self._waiting) - time.monotonic()
         try:
@@ -120,6 +122,10 @@ class Lane:
         self._lock = threading.Lock()
         self._holder = None
         self._waiting.clear()
+
+    def _is_mine(self) -> bool:
+        holder = self._holder  # may go to another thread at any time, but to this one only from here
+        return holder is not None and holder.thread == threading.get_ident()
 
     def _give(self, turn: Turn) -> None:
         self._holder = turn

@@ -117,8 +117,7 @@ class Endpoint:
             async with self._places:
                 started = time.monotonic()
                 try:
-                    async with asyncio.timeout(self._seconds):
-                        response = await (self._post(body) if watch is None else self._watched(body, watch))
+                    response = await self._watched(body, watch)
                     if response.success:
                         return read(response.body, response.headers.get("content-type", "")), (
                             time.monotonic() - started
@@ -145,14 +144,18 @@ class Endpoint:
     def _error(self, response: Reply) -> ErrorReply:
         return read_error(response.status, self.redact(response.text).encode("utf-8", "replace"))
 
-    async def _watched(self, body: bytes, watch: Watch) -> Reply:
+    async def _watched(self, body: bytes, watch: Watch | None) -> Reply:
+        if watch is None:
+            async with asyncio.timeout(self._seconds):
+                return await self._post(body)
         loop = asyncio.get_running_loop()
+        late = watch.late
         checking: asyncio.Future[None] | None = None
-        limit = asyncio.timeout(None)
+        limit = asyncio.timeout(self._seconds)
 
         def check() -> None:
             nonlocal checking
-            checking = asyncio.ensure_future(watch.late())
+            checking = asyncio.ensure_future(late())
             checking.add_done_callback(end)
 
         def end(checked: asyncio.Future[None]) -> None:
@@ -165,7 +168,7 @@ class Endpoint:
             async with limit:
                 return await self._post(body)
         except TimeoutError:
-            if checking is not None:
+            if checking is not None and checking.done():
                 await checking
             raise
         finally:

@@ -209,6 +209,9 @@ class Runner:
 
     def _wait(self, future: Future[T]) -> T:
         """The future's result; in short waits, so that Ctrl-C gets through."""
+        if future.done():
+            self._turn = LANE.go_on(self._turn)
+            return future.result()
         LANE.leave(self._turn)
         self._live.begin()
         try:

@@ -274,7 +274,7 @@ def encode(value: Any) -> Any:
 
     What JSON lacks is an object with one key that starts with "$". The result is valid UTF-8 and has no NaN.
     """
-    if value is None or isinstance(value, bool):
+    if value is None or type(value) is bool or (type(value) is str and value.isascii()):
         return value
     if isinstance(value, str):
         return _encode_text(str.__str__(value))
@@ -329,6 +329,8 @@ def decode(data: Any) -> Any:
 
 
 def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -338,9 +340,7 @@ def _is_utf8(text: str) -> bool:
 
 def _encode_text(text: str) -> Any:
     # JSON readers join two lone surrogates into one character, and UTF-8 has no form for one.
-    return (
-        text if text.isascii() or _is_utf8(text) else {"$text": text.encode("utf-8", "surrogatepass").hex()}
-    )
+    return text if _is_utf8(text) else {"$text": text.encode("utf-8", "surrogatepass").hex()}
 
 
 _DECODERS: dict[str, Callable[[Any], Any]] = {

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool
 
 from pytest_thinkingbox.threads import Steps
-from pytest_thinkingbox.tools.functions import FunctionTools, wants_session
+from pytest_thinkingbox.tools.functions import FunctionTools, PlainResult, wants_session
 from pytest_thinkingbox.tools.quiet import no_logging_setup
 
 _log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class DirectConnection:
         """What the SDK's client would get. Raises TimeoutError and, as the client does, MCPError."""
         async with asyncio.timeout(seconds):
             result = await self._result(tool, arguments)
-        if isinstance(result, InputRequiredResult):
+        if isinstance(result, InputRequiredResult | PlainResult):
             return result
         # On its way to a client it becomes JSON: a date in structured content becomes text, for example.
         return CallToolResult.model_validate(result.model_dump(by_alias=True, mode="json", exclude_none=True))

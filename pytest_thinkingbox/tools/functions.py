@@ -214,6 +214,10 @@ async def _run_in_thread(function: Callable[..., Any], injected: dict[str, type]
     )
 
 
+class PlainResult(CallToolResult):
+    """A result of nothing but JSON, which is the same on both sides of a wire."""
+
+
 _RUNNERS: dict[bool, Callable[..., Any]] = {False: _run, True: _run_async}
 
 
@@ -223,7 +227,7 @@ def _result(value: Any) -> Any:
         return value
     text = to_json(value, fallback=_plain, bytes_mode="base64").decode()
     structured = json.loads(text) if text.startswith("{") else None
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+    return PlainResult(content=[TextContent(type="text", text=text)], structured_content=structured)
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_thinkingbox.agents.endpoint import Endpoint, Rejected, delay, retry_after
+from pytest_thinkingbox.agents.endpoint import Endpoint, Rejected, Watch, delay, retry_after
 from pytest_thinkingbox.agents.wire import NoReply
 from pytest_thinkingbox.errors import ConfigurationError, ProviderDown
 from tests.agents.shapes import reply
@@ -144,6 +144,26 @@ def test_a_hanging_endpoint_is_left_after_the_seconds_that_a_request_may_take() 
             ask(at(stub.url, seconds=0.1, retries=1))
         assert 0.2 <= time.monotonic() - started < 2
     assert stub.connections == 2  # what hangs is not used again
+
+
+def test_a_hanging_endpoint_is_left_also_while_something_is_looked_at_beside_it() -> None:
+    looked = []
+
+    async def late() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            looked.append("ended")
+
+    async def play(endpoint: Endpoint) -> None:
+        await endpoint.ask(b"{}", parse, watch=Watch(0.01, late))
+
+    with (
+        StubEndpoint(lambda _: Reply(ending="hang")) as stub,
+        pytest.raises(ProviderDown, match=r"no answer within 0\.3 s"),
+    ):
+        using(at(stub.url, seconds=0.3, retries=0), play)
+    assert looked == ["ended"]
 
 
 def test_an_endpoint_that_trickles_for_ever_is_left_too() -> None:

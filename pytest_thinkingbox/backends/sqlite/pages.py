@@ -8,7 +8,7 @@ import struct
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from pytest_thinkingbox.backends.sqlite.catalog import fold
 from pytest_thinkingbox.backends.sqlite.files import read_at
 
 _FREE = 0xFFFF
+_READ_PAGES = 64  # whose cells are kept: attempts of one task change the same few
 
 
 class FinalPages(Protocol):
@@ -55,6 +56,7 @@ class PageMap:
         self._trees: dict[str, Tree] = {}
         self._owners = array("H", bytes(2 * (self.count + 1)))
         self._names: list[str] = [""]
+        self._cells = lru_cache(maxsize=_READ_PAGES)(self._read_cells)
         self._read_trees()
         self._read_freelist(struct.unpack_from(">I", header, 32)[0])
 
@@ -147,11 +149,14 @@ class PageMap:
         before, after = self._leaves(tree, own, final)
         old: dict[int, bytes] = {}
         for number in before:
-            old.update(table_cells(number, self.page(number), self.usable))
+            old.update(self._cells(number))
         new: dict[int, bytes] = {}
         for number in after:
             new.update(table_cells(number, final.page(number), self.usable))
         return list({rowid for rowid, _ in old.items() ^ new.items()})
+
+    def _read_cells(self, number: int) -> dict[int, bytes]:
+        return table_cells(number, self.page(number), self.usable)
 
     def _leaves(self, tree: Tree, own: list[int], final: FinalPages) -> tuple[set[int], set[int]]:
         """Leaves that may hold changed rows: those that the table had before, and those that it has now."""
