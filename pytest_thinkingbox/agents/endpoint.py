@@ -149,21 +149,25 @@ class Endpoint:
             async with asyncio.timeout(self._seconds):
                 return await self._post(body)
         loop = asyncio.get_running_loop()
-        late = watch.late
+        begun, seconds, late = loop.time(), max(0.0, watch.seconds), watch.late
         checking: asyncio.Future[None] | None = None
-        limit = asyncio.timeout(self._seconds)
+        limit = asyncio.timeout(None)
+        over = False
 
         def check() -> None:
             nonlocal checking
-            checking = asyncio.ensure_future(late())
-            checking.add_done_callback(end)
+            limit.reschedule(begun + self._seconds)
+            if seconds < self._seconds:
+                checking = asyncio.ensure_future(late())
+                checking.add_done_callback(end)
 
         def end(checked: asyncio.Future[None]) -> None:
-            if not checked.cancelled() and checked.exception() is not None:
+            failed = not checked.cancelled() and checked.exception() is not None
+            if failed and not over and not limit.expired():
                 limit.reschedule(loop.time())
 
-        # A timer and no task beside the request: nearly all are answered in time.
-        timer = loop.call_later(max(0.0, watch.seconds), check)
+        # One timer and no task beside the request: nearly all are answered in time.
+        timer = loop.call_at(begun + min(seconds, self._seconds), check)
         try:
             async with limit:
                 return await self._post(body)
@@ -172,6 +176,7 @@ class Endpoint:
                 await checking
             raise
         finally:
+            over = True
             timer.cancel()
             if checking is not None and not checking.done():
                 checking.cancel()

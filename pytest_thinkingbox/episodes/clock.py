@@ -102,7 +102,10 @@ class AgentClock:
     async def overdue(self, grace: float) -> None:
         """Return once the time has been up for `grace` seconds and the body still runs."""
         while (late := _now() - self._deadline - grace) < 0:
-            await asyncio.sleep(_TICK if self._scope is None else min(1.0, max(_TICK, -late)))
+            soonest = (
+                self.left + grace if late == -math.inf else -late
+            )  # as long as it stands still, no less is left
+            await asyncio.sleep(min(1.0, max(_TICK, soonest)))
 
 
 class _Pause:
