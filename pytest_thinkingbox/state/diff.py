@@ -45,7 +45,7 @@ def diff_rows(before: Iterable[Row], after: Iterable[Row], info: TableInfo) -> l
     for group, rows in new.items():
         if group not in old:
             changes += [RowChange("insert", info.name, key_of(row, info), None, row) for row in rows]
-    return sorted(changes, key=lambda change: _order(change, info))
+    return sorted(changes, key=lambda change: _order(change, info)) if len(changes) > 1 else changes
 
 
 def same(one: StateDiff, other: StateDiff) -> bool:

@@ -29,6 +29,7 @@ class SqliteBackend:
         self._lock = threading.Lock()
         self._locks: dict[_Key, threading.Lock] = {}
         self._templates: dict[_Key, Template] = {}  # the one that was used last comes last
+        self._seeds: dict[Environment, str] = {}  # their hashes
         self._leases: set[SqliteLease] = set()
         self._closed = False
 
@@ -50,11 +51,14 @@ class SqliteBackend:
 
     def seed_hash(self, environment: Environment) -> str:
         """Hex digest of schema and rows of the seed; values of volatile columns are left out."""
-        template = self._template(environment, None)
-        try:
-            return template.digest()
-        finally:
-            self._leave(template)
+        known = self._seeds.get(environment)
+        if known is None:
+            template = self._template(environment, None)
+            try:
+                known = self._seeds[environment] = template.digest()
+            finally:
+                self._leave(template)
+        return known
 
     def close(self) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_thinkingbox.backends.sqlite.catalog import Table, fold
+from pytest_thinkingbox.backends.sqlite.catalog import Table, fold, quote
 from pytest_thinkingbox.backends.sqlite.decoding import Decoder
 from pytest_thinkingbox.state.diff import diff_rows
 from pytest_thinkingbox.state.model import RowChange, TableInfo
@@ -31,7 +31,8 @@ class Comparison:
     """How one table is compared: `columns` are those that it had before and has after, in the seed's order.
 
     `key` are positions in `columns`; it is empty unless both states define the same primary key. With
-    `same_definition` even the text of CREATE TABLE is the same.
+    `same_definition` even the text of CREATE TABLE is the same. `listed` are the columns for a SELECT, `info` is the
+    table as far as it is compared.
     """
 
     table: str
@@ -41,6 +42,8 @@ class Comparison:
     before: Table
     after: Table
     same_definition: bool
+    listed: str
+    info: TableInfo
 
     @property
     def exact_key(self) -> bool:
@@ -53,14 +56,17 @@ def comparison_of(before: Table, after: Table, *, same_definition: bool) -> Comp
     positions = [index for index, name in enumerate(before.info.columns) if fold(name) in kept]
     columns = tuple(before.info.columns[index] for index in positions)
     same_key = [fold(name) for name in before.info.key] == [fold(name) for name in after.info.key]
+    key = before.info.key if same_key else ()
     return Comparison(
         table=before.info.name,
         columns=columns,
-        key=tuple(columns.index(name) for name in before.info.key) if same_key else (),
+        key=tuple(columns.index(name) for name in key),
         decoders=tuple(before.decoders[index] for index in positions),
         before=before,
         after=after,
         same_definition=same_definition,
+        listed=", ".join(map(quote, columns)),
+        info=TableInfo(name=before.info.name, columns=columns, key=key),
     )
 
 
@@ -69,13 +75,10 @@ def net_changes(comparison: Comparison, candidates: Candidates) -> list[RowChang
     if not candidates.gone and not candidates.come:
         return []
     columns, decoders = comparison.columns, comparison.decoders
-    info = TableInfo(
-        name=comparison.table, columns=columns, key=tuple(columns[index] for index in comparison.key)
-    )
     return diff_rows(
         [decode_row(columns, decoders, row) for row in candidates.gone],
         [decode_row(columns, decoders, row) for row in candidates.come],
-        info,
+        comparison.info,
     )
 
 

@@ -90,12 +90,10 @@ class PageCandidates:
 def _rows_at(
     connection: sqlite3.Connection, comparison: Comparison, schema: str, rowid: str, rowids: Iterable[int]
 ) -> list[Raw]:
-    listed = ", ".join(quote(name) for name in comparison.columns)
     ordered = sorted(rowids)
     rows: list[Raw] = []
+    found = f"SELECT {comparison.listed} FROM {schema}.{quote(comparison.table)} NOT INDEXED"
     for start in range(0, len(ordered), _BATCH):
         numbers = ", ".join(map(str, ordered[start : start + _BATCH]))
-        rows += connection.execute(
-            f"SELECT {listed} FROM {schema}.{quote(comparison.table)} NOT INDEXED WHERE {quote(rowid)} IN ({numbers})"
-        ).fetchall()
+        rows += connection.execute(f"{found} WHERE {quote(rowid)} IN ({numbers})").fetchall()
     return rows
