@@ -103,11 +103,19 @@ class Lane:
 
     def go_on(self, turn: Turn | None) -> Turn | None:
         """The turn for the next piece of work; those who wait go first if this one has lasted for a while."""
-        if turn is not None and self._holder is turn:
-            if not self._waiting or time.monotonic() - self._since < _SHARE:
-                return turn
-            self.leave(turn)
+        if self.lasts(turn):
+            return turn
+        self.leave(turn)
         return self.enter()
+
+    def lasts(self, turn: Turn | None) -> bool:
+        """Whether this turn is good for one more piece of work: nobody waits, or it has not lasted for long."""
+        with self._lock:
+            if turn is None or self._holder is not turn:
+                return False
+            if not self._waiting:
+                self._since = time.monotonic()
+            return time.monotonic() - self._since < _SHARE
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -144,6 +152,10 @@ class LaneSelector(selectors.DefaultSelector):
     _turn: Turn | None = None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if LANE.lasts(self._turn):
+            found = super().select(0)
+            if found or timeout == 0:
+                return found
         LANE.leave(self._turn)
         try:
             return super().select(timeout)

@@ -309,3 +309,40 @@ def test_a_forked_process_waits_for_no_thread_that_it_does_not_have() -> None:
             LANE.leave(waits.result(SOON))
     finally:
         LANE.leave(holder)
+
+
+@pytest.mark.parametrize(("share", "rounds"), [(60.0, 20), (0.0, 1)])
+def test_an_event_loop_with_more_to_call_back_keeps_its_turn_but_not_for_long(
+    monkeypatch: pytest.MonkeyPatch, share: float, rounds: int
+) -> None:
+    monkeypatch.setattr("pytest_thinkingbox.lane._SHARE", share)
+    passed: list[int] = []
+    round_ = 0
+
+    def go() -> None:
+        with LANE.turn():
+            passed.append(round_)
+
+    async def play() -> None:
+        nonlocal round_
+        with threads() as start:  # which ends when the other thread has
+            other = start(go)
+            waiting(LANE, 1)
+            for round_ in range(1, 21):
+                await asyncio.sleep(0)
+            LANE.leave(LANE._holder)
+            other.result(SOON)
+
+    monkeypatch.setattr(LANE, "_patience", 60)
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(LaneSelector())) as runner:
+        runner.run(play())
+    assert passed == [rounds]
+
+
+def test_a_turn_that_nobody_waited_for_begins_anew() -> None:
+    lane = Lane()
+    turn = lane.enter()
+    before = lane._since
+    time.sleep(0.01)
+    assert lane.go_on(turn) is turn
+    assert lane._since - before >= 0.01
