@@ -317,18 +317,18 @@ def test_an_event_loop_with_more_to_call_back_keeps_its_turn_but_not_for_long(
 ) -> None:
     monkeypatch.setattr("pytest_thinkingbox.lane._SHARE", share)
     passed: list[int] = []
-    round_ = 0
+    played: list[int] = []
 
     def go() -> None:
         with LANE.turn():
-            passed.append(round_)
+            passed.append(len(played))
 
     async def play() -> None:
-        nonlocal round_
         with threads() as start:  # which ends when the other thread has
             other = start(go)
             waiting(LANE, 1)
-            for round_ in range(1, 21):
+            for number in range(20):
+                played.append(number)
                 await asyncio.sleep(0)
             LANE.leave(LANE._holder)
             other.result(SOON)
