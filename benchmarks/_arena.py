@@ -60,8 +60,8 @@ class Arena:
         self._whoever.agent = agent
         played = [
             (task, self._player.play(task, member=number, seed=derive_seed(seed, stage, task, number)))
+            for task in tasks  # attempts of one task together: an engine reads once what they are shown alike
             for number in range(1, attempts + 1)
-            for task in tasks
         ]
         outcomes: dict[str, list[str]] = {task: [] for task in tasks}
         for task, future in played:

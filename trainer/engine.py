@@ -27,17 +27,20 @@ class Sampling:
     top_k: int = 0
 
     def log_chances(self, logits: torch.Tensor) -> torch.Tensor:
-        """Of every token, by natural logarithm: of what is drawn from, so minus infinity for what was left out."""
+        """Of every token (the last dimension), by natural logarithm: of what is drawn from, so minus infinity for what
+        was left out."""
         if self.temperature == 0:
             return logits.log_softmax(-1)
         scores = logits / self.temperature
-        if 0 < self.top_k < len(scores):
-            scores = scores.masked_fill(scores < scores.topk(self.top_k).values[-1], -torch.inf)
+        if 0 < self.top_k < scores.shape[-1]:
+            scores = scores.masked_fill(scores < scores.topk(self.top_k).values[..., -1:], -torch.inf)
         if self.top_p < 1:
             ordered, order = scores.sort(descending=True)
             chances = ordered.softmax(-1)
             # Out is what begins where `top_p` is reached already: the most likely one always stays.
-            scores[order[chances.cumsum(-1) - chances >= self.top_p]] = -torch.inf
+            out = torch.empty_like(scores, dtype=torch.bool)
+            out.scatter_(-1, order, chances.cumsum(-1) - chances >= self.top_p)
+            scores = scores.masked_fill(out, -torch.inf)
         return scores.log_softmax(-1)
 
 
@@ -57,10 +60,15 @@ class _Asked:
     ends: frozenset[int]
     others: int
     future: asyncio.Future[Written]
+    generator: torch.Generator = field(init=False)
     written: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     found: list[dict[int, float]] = field(default_factory=list)
     version: int | None = None
+
+    def __post_init__(self) -> None:
+        # On the CPU, so that a seed draws the same on every device.
+        self.generator = torch.Generator().manual_seed(self.seed)
 
     @property
     def over(self) -> bool:
@@ -169,33 +177,39 @@ class TransformersEngine:
     def _sample(self, batch: list[_Asked]) -> None:
         for one in batch:
             one.version = self.policy_version
-        width = max(len(one.ids) for one in batch)
         device = self._model.device
-        shown = torch.tensor([[self._end] * (width - len(one.ids)) + one.ids for one in batch], device=device)
-        attention = torch.tensor(
-            [[0] * (width - len(one.ids)) + [1] * len(one.ids) for one in batch], device=device
-        )
-        # On the CPU, so that a seed draws the same on every device.
-        generators = [torch.Generator().manual_seed(one.seed) for one in batch]
-        cache = None
-        while not all(one.over for one in batch):
-            positions = (attention.cumsum(-1) - 1).clamp(min=0)[:, -shown.shape[1] :]
-            out = self._model(
-                input_ids=shown,
-                attention_mask=attention,
-                position_ids=positions,
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            cache = out.past_key_values
-            logits = out.logits[:, -1].float().cpu()
-            drawn = [
-                self._end if one.over else _draw(one, logits[at], generators[at])
-                for at, one in enumerate(batch)
-            ]
-            shown = torch.tensor(drawn, device=device)[:, None]
+        # Members of a group are shown the same, at first at least: what is the same is read once.
+        places: dict[tuple[int, ...], int] = {}
+        rows = [places.setdefault(tuple(one.ids), len(places)) for one in batch]
+        width = max(map(len, places))
+        shown = torch.tensor([[self._end] * (width - len(ids)) + [*ids] for ids in places], device=device)
+        attention = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in places], device=device)
+        cache, logits = self._forward(shown, attention, None)
+        _draw(batch, logits[rows])
+        while left := [at for at, one in enumerate(batch) if not one.over]:
+            # Whose generation has ended is dropped; the first time each of the others gets its copy of what was read.
+            rows, batch = [rows[at] for at in left], [batch[at] for at in left]
+            if rows != list(range(len(attention))):
+                taken = torch.tensor(rows, device=device)
+                cache.reorder_cache(taken)
+                attention = attention[taken]
+                rows = list(range(len(batch)))
+            shown = torch.tensor([one.written[-1:] for one in batch], device=device)
             attention = torch.cat([attention, torch.ones_like(shown)], dim=1)
+            cache, logits = self._forward(shown, attention, cache)
+            _draw(batch, logits)
+
+    def _forward(self, shown: torch.Tensor, attention: torch.Tensor, cache: Any) -> tuple[Any, torch.Tensor]:
+        """The cache with what is shown now, and the logits of the next token, on the CPU."""
+        out = self._model(
+            input_ids=shown,
+            attention_mask=attention,
+            position_ids=(attention.cumsum(-1) - 1).clamp(min=0)[:, -shown.shape[1] :],
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return out.past_key_values, out.logits[:, -1].float().cpu()
 
 
 class _Unhurried:
@@ -211,19 +225,29 @@ class _Unhurried:
             return await self._engine.generate(ids, seed=seed, most=most)
 
 
-def _draw(asked: _Asked, logits: torch.Tensor, generator: torch.Generator) -> int:
-    """The next token, written down."""
-    chances = asked.sampling.log_chances(logits)
-    if asked.sampling.temperature == 0:
-        token = int(logits.argmax())
-    else:
-        token = int(torch.multinomial(chances.exp(), 1, generator=generator))
-    asked.written.append(token)
-    asked.logprobs.append(float(chances[token]))
-    if asked.others:
-        found = chances.topk(min(asked.others, len(chances)))
-        asked.found.append(dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)))
-    return token
+def _draw(batch: Sequence[_Asked], logits: torch.Tensor) -> None:
+    """The next token of each, written down."""
+    alike: dict[Sampling, list[int]] = {}
+    for at, one in enumerate(batch):
+        alike.setdefault(one.sampling, []).append(at)
+    for sampling, rows in alike.items():
+        chances = sampling.log_chances(logits[rows])
+        if sampling.temperature == 0:
+            tokens = logits[rows].argmax(-1)
+        else:
+            # In 64 bits, so that the rounding of a sum over the vocabulary gives no token another chance. A point is
+            # below 1: what has no chance, and what is behind the last one, is never reached.
+            sums = chances.double().exp().cumsum(-1)
+            points = [torch.rand(1, generator=batch[at].generator, dtype=torch.float64) for at in rows]
+            tokens = torch.searchsorted(sums, torch.stack(points) * sums[:, -1:], right=True)[:, 0]
+        of_tokens = chances.gather(-1, tokens[:, None])[:, 0].tolist()
+        for row, (at, token, logprob) in enumerate(zip(rows, tokens.tolist(), of_tokens, strict=True)):
+            one = batch[at]
+            one.written.append(token)
+            one.logprobs.append(logprob)
+            if one.others:
+                found = chances[row].topk(min(one.others, chances.shape[-1]))
+                one.found.append(dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)))
 
 
 def logprobs(
