@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-LONGEST, ANSWER = 256, 20
+LONGEST, ANSWER = 144, 20
 """Ids of a conversation and of one answer."""
 
 
@@ -19,6 +19,7 @@ class Settings:
     warm_up: int
     """At most so many steps."""
     warm_up_until: float
+    """pass@1 on demonstrated tasks at which it ends."""
     batch: int
     warm_up_rate: float
     probes: int
@@ -36,10 +37,10 @@ class Settings:
 
 FULL = Settings(
     demonstrations=0,
-    warm_up=600,
-    warm_up_until=0.045,
+    warm_up=1200,
+    warm_up_until=0.3,
     batch=16,
-    warm_up_rate=3e-3,
+    warm_up_rate=4e-3,
     probes=20,
     attempts=20,
     pool=0,
@@ -62,7 +63,7 @@ def recipe_text(
 ) -> str:
     """`output` counts from the recipe's folder, in which `base` is the model."""
     rows = settings.groups * settings.group_size
-    batch = min(rows, 32)
+    batch = min(rows, 16)
     return f"""\
 [run]
 name = "learning"

@@ -1,4 +1,4 @@
-"""Whether a policy learns: a model of half a million parameters, made here, is trained by GRPO on a suite's own tests.
+"""Whether a policy learns: a model of 176,000 parameters, made here, is trained by GRPO on a suite's own tests.
 
 For each seed: warmed up on demonstrations until it solves tasks sometimes; probed; tasks selected by the posterior;
 trained; then base and trained policy are both evaluated afresh on tasks that neither has seen, same tasks, same seeds,
@@ -188,12 +188,21 @@ def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Cloc
         played = arena.play(agent, shown, attempts=1, seed=seed, stage="demonstrations")
         if any(not one.passed for one in played):
             raise SystemExit("a demonstration fails its own test")
+    asked = few(shown, 48)
+
+    def enough() -> bool:
+        solved = rate(
+            arena.play(tokens_agent(model, tokenizer), asked, attempts=2, seed=seed, stage="warm-up")
+        )
+        clock.say(f"warm-up: pass@1 {solved:.3f} of {len(asked)} demonstrated tasks")
+        return solved >= settings.warm_up_until
+
     with clock.stage("warm-up"):
         warm_up(
             model,
             list(agent.traces.values()),
             steps=settings.warm_up,
-            until=settings.warm_up_until,
+            enough=enough,
             batch=settings.batch,
             learning_rate=settings.warm_up_rate,
             seed=seed,
