@@ -106,8 +106,8 @@ def warm_up(
     """Next-token training on what a demonstration writes, not on what it is told; the loss of each step.
 
     It ends after `steps`, or as soon as the policy solves `enough`, which is asked every 10 steps once the loss says$
-    that copying has begun to work: when it does differs from seed to seed, and within 30 steps of it a policy that solves
-    nothing becomes one that solves nearly everything.
+    that copying has begun to work: when it does differs from seed to seed, and within 30 steps of it a policy that
+    solves nothing becomes one that solves nearly everything.
     """
     order = random.Random(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
