@@ -43,14 +43,14 @@ FULL = Settings(
     warm_up_rate=4e-3,
     probes=20,
     attempts=20,
-    pool=0,
-    judged=0,
+    pool=96,
+    judged=40,
     groups=16,
     group_size=8,
     replace_uniform=True,
-    steps=30,
+    steps=40,
     watch=10,
-    learning_rate=1e-3,
+    learning_rate=2e-3,
 )
 QUICK = replace(
     FULL, demonstrations=60, warm_up=30, batch=16, probes=3, attempts=2, pool=12, judged=6, groups=2,

@@ -18,7 +18,7 @@ PARTS = {"held": "new cases of trained templates", "unseen": "templates never tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Seconds on the clock, and of this process's CPU time."""
+    """Seconds on the clock, and of CPU time, processes that have ended in it included."""
 
     name: str
     wall: float
@@ -42,6 +42,15 @@ class Result:
     curve: list[Point]
     """Of tasks that are neither trained on nor judged by: episodes generated, pass@1."""
     seconds: list[Stage]
+
+
+def result_of(written: dict[str, Any]) -> Result:
+    """The inverse of `asdict`."""
+    counts = {name: [TaskCounts(**one) for one in written[name]] for name in ("base", "trained")}
+    curve = [(float(at), float(value)) for at, value in written["curve"]]
+    return Result(
+        **{**written, **counts, "curve": curve, "seconds": [Stage(**one) for one in written["seconds"]]}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +30,7 @@ from _curves import Point
 from _demonstrations import DemonstratingAgent
 from _evaluation import evaluated
 from _learning_recipe import ANSWER, FULL, LONGEST, QUICK, Settings, recipe_text
-from _learning_report import Result, Run, Stage, report
+from _learning_report import Result, Run, Stage, report, result_of
 from _tiny_policy import make_model, make_tokenizer, save, warm_up
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -113,18 +114,29 @@ def learn(
     """One result for each variant; warm-up, probes and the evaluation of the base are shared by all."""
     clock = Clock(seed)
     folder.mkdir(parents=True, exist_ok=True)
+    demand_same(folder, settings)
     base = folder / "base"
     if not base.exists():
         prepare(arena, seed, settings, base, clock)
-    probes, judged = probe(arena, seed, settings, base, clock)
+    probes = counted_once(folder / "probes.json", lambda: probe(arena, seed, settings, base, clock))
+    judged = few(part(arena.tasks, "held"), settings.judged) + few(
+        part(arena.tasks, "unseen"), settings.judged
+    )
     pool = [one.task for one in probes]
     selected = [one.task for one in probes if band(passed=one.passed, valid=one.valid) in KEPT]
     clock.say(f"probes: {rate(probes):.3f} of {len(pool)} tasks; {len(selected)} selected")
     if quick and len(selected) < settings.groups:
         selected = pool
-    before = evaluate(seed, settings, base, judged, folder / "evaluated-base", clock)
+    before = counted_once(
+        folder / "base.json",
+        lambda: evaluate(seed, settings, base, judged, folder / "evaluated-base", clock),
+    )
     clock.say(f"base: {rate(before):.3f} on {len(judged)} held-out tasks")
     for variant in variants:
+        done = folder / f"{variant}.json"
+        if done.exists():
+            yield result_of(json.loads(done.read_text("utf-8")))
+            continue
         spent = 0 if variant == "unselected" else len(pool) * settings.probes
         tasks = pool if variant == "unselected" else selected
         steps = train_policy(seed, settings, variant, tasks, folder, clock)
@@ -133,7 +145,7 @@ def learn(
         )
         clock.say(f"{variant}: {rate(after):.3f} on {len(judged)} held-out tasks")
         curve = watch(arena, seed, settings, base, folder / variant, spent, steps, clock)
-        yield Result(
+        result = Result(
             seed=seed,
             variant=variant,
             pool=len(pool),
@@ -146,6 +158,25 @@ def learn(
             curve=curve,
             seconds=clock.stages(),
         )
+        done.write_text(json.dumps(asdict(result)), "utf-8")
+        yield result
+
+
+def demand_same(folder: Path, settings: Settings) -> None:
+    """What a run that was ended left in `--out` is gone on with, unless it was of other settings."""
+    path, mine = folder / "settings.json", asdict(settings)
+    if path.exists() and json.loads(path.read_text("utf-8")) != mine:
+        raise SystemExit(f"{path}: what is in this folder was run with other settings: take another --out")
+    path.write_text(json.dumps(mine), "utf-8")
+
+
+def counted_once(path: Path, count: Callable[[], list[TaskCounts]]) -> list[TaskCounts]:
+    """What is counted already, by the same run before it was ended, else what `count` finds."""
+    if path.exists():
+        return [TaskCounts(**one) for one in json.loads(path.read_text("utf-8"))]
+    found = count()
+    path.write_text(json.dumps([asdict(one) for one in found]), "utf-8")
+    return found
 
 
 class Clock:
@@ -157,9 +188,9 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        begun, cpu = time.monotonic(), time.process_time()
+        begun, cpu = time.monotonic(), _cpu()
         yield
-        self._stages.append(Stage(name=name, wall=time.monotonic() - begun, cpu=time.process_time() - cpu))
+        self._stages.append(Stage(name=name, wall=time.monotonic() - begun, cpu=_cpu() - cpu))
         self.say(f"{name}: {self._stages[-1].wall:.0f} s, {self._stages[-1].cpu:.0f} s of CPU time")
 
     def stages(self) -> list[Stage]:
@@ -167,6 +198,12 @@ class Clock:
 
     def say(self, text: str) -> None:
         print(f"seed {self._seed}: {text}", file=sys.stderr, flush=True)
+
+
+def _cpu() -> float:
+    """Of this process and of those of its children that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock) -> None:
@@ -224,15 +261,11 @@ def said(episode: Episode) -> list[str]:
     return found
 
 
-def probe(
-    arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock
-) -> tuple[list[TaskCounts], list[str]]:
-    """The pool's tasks as the base policy solves them, and the tasks that are judged by."""
+def probe(arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock) -> list[TaskCounts]:
+    """The pool's tasks as the base policy solves them."""
     with clock.stage("probes"):
         pool = few(part(arena.tasks, "pool"), settings.pool)
-        judged = few(part(arena.tasks, "held"), settings.judged)
-        judged += few(part(arena.tasks, "unseen"), settings.judged)
-        return arena.play(policy_of(base), pool, attempts=settings.probes, seed=seed, stage="probe"), judged
+        return arena.play(policy_of(base), pool, attempts=settings.probes, seed=seed, stage="probe")
 
 
 def evaluate(
