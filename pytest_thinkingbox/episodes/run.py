@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from pytest_thinkingbox.agents.base import Agent, AgentTask, Stop, ToolOutput, is_exit
 from pytest_thinkingbox.backends.base import Backend, Lease
+from pytest_thinkingbox.declare.faults import Fault
 from pytest_thinkingbox.effects.files import WorkDir
 from pytest_thinkingbox.effects.sinks import Sinks, open_sinks
 from pytest_thinkingbox.episodes.clock import AgentClock, TimeIsUp
@@ -337,9 +338,7 @@ class _Recorder:
         self.ended = False  # a tool was called that ends the conversation
         self._conversation = conversation
         self._failure: Exception | None = None
-        self._open: list[
-            Callable[[ToolOutput], None]
-        ] = []  # what writes down the calls that are not yet answered
+        self._open: list[_OpenCall] = []  # those that are not yet answered
 
     def all_said(self) -> None:
         if not self._said.done():
@@ -352,48 +351,59 @@ class _Recorder:
 
     def settle(self) -> None:
         """Write down the calls whose answer nobody waits for any more."""
-        for write_down in list(self._open):
-            write_down(_UNANSWERED)
+        for call in list(self._open):
+            self._write_down(call, _UNANSWERED)
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None
     ) -> ToolOutput:
         assert self.tools is not None
-        started = time.perf_counter()
         fault = self.tools.draw(name)
-
-        def write_down(output: ToolOutput) -> None:
-            if write_down not in self._open:
-                return  # settled
-            self._open.remove(write_down)
-            calls = self._conversation.tool_calls
-            calls.append(
-                ToolCall(
-                    id=call_id or f"call_{len(calls) + 1}",
-                    name=name,
-                    arguments=dict(arguments) if isinstance(arguments, Mapping) else {"_unparsed": arguments},
-                    result=output.text,
-                    error=output.error,
-                    seconds=time.perf_counter() - started,
-                    fault=fault.words if output is _UNANSWERED and fault is not None else output.fault,
-                )
-            )
-
-        self._open.append(write_down)
+        call = _OpenCall(call_id, name, arguments, fault)
+        self._open.append(call)
         try:
             output = await self.tools.play(name, arguments, fault)
         except asyncio.CancelledError:
-            write_down(_UNANSWERED)
+            self._write_down(call, _UNANSWERED)
             raise
         except Exception as error:
-            if write_down in self._open:
-                self._open.remove(write_down)
+            if call in self._open:
+                self._open.remove(call)
             if not self._said.done():
                 self._failure = self._failure or error
             raise
-        write_down(output)
+        self._write_down(call, output)
         self.ended = self.ended or output.ends
         return output
+
+    def _write_down(self, call: _OpenCall, output: ToolOutput) -> None:
+        if call not in self._open:
+            return  # settled
+        self._open.remove(call)
+        calls = self._conversation.tool_calls
+        arguments = call.arguments
+        calls.append(
+            ToolCall(
+                id=call.id or f"call_{len(calls) + 1}",
+                name=call.name,
+                arguments=dict(arguments) if isinstance(arguments, Mapping) else {"_unparsed": arguments},
+                result=output.text,
+                error=output.error,
+                seconds=time.perf_counter() - call.started,
+                fault=call.fault.words if output is _UNANSWERED and call.fault is not None else output.fault,
+            )
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _OpenCall:
+    """A tool call that is not yet answered."""
+
+    id: str | None
+    name: str
+    arguments: Mapping[str, Any] | str
+    fault: Fault | None
+    started: float = field(default_factory=time.perf_counter)
 
 
 _UNANSWERED = ToolOutput("(nobody waited for the answer)", error=True)
