@@ -141,9 +141,9 @@ def test_postgres_says_what_sqlite_says(
     params=[
         "postgres in a container",
         "mariadb in a container",
-        "mysql in a container",
         "a URL",
         "a URL of mariadb",
+        "a URL of mysql",
     ],
 )
 def backend(request: pytest.FixtureRequest) -> Iterator[str]:

@@ -15,6 +15,8 @@ from pytest_thinkingbox.backends.server import claims
 from pytest_thinkingbox.records.store import CampaignFolder, find_campaign
 from tests.conftest import Run
 
+from .worlds import only_mariadb
+
 ROOT = Path(__file__).parents[3]
 
 TASKS = """
@@ -65,7 +67,9 @@ def test_a_campaign_goes_on_on_the_same_server(suite: Callable[..., Path], run: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize(
+    ("image", "workers"), [("mariadb", "-n0"), ("mariadb", "-n2"), ("mysql", "-n2")], indirect=["image"]
+)
 def test_one_container_for_the_whole_campaign(
     image: str, suite: Callable[..., Path], run: Run, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +109,7 @@ def hotel(folder: Path, backend: str, agent: str) -> dict[str, tuple[str, str | 
     return {one.task: (one.outcome, one.cause) for one in records if one.final}
 
 
+@only_mariadb  # on MySQL, tests/example_suites/test_backends.py looks at every row
 @pytest.mark.slow
 def test_the_hotel_is_judged_as_on_sqlite(server: str, tmp_path: Path) -> None:
     found = {agent: hotel(tmp_path / agent, server, agent) for agent in ("solution", "none", "mutant")}
