@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -63,18 +64,19 @@ class MailSink:
         for session in self._sessions:
             if isinstance(session.transport, asyncio.Transport):
                 session.transport.abort()
-        await asyncio.gather(
-            *(one._handler_coroutine for one in self._sessions if one._handler_coroutine is not None),
-            return_exceptions=True,
-        )
+        handlers = [one._handler_coroutine for one in self._sessions if one._handler_coroutine is not None]
+        if handlers:
+            await asyncio.gather(*handlers, return_exceptions=True)
 
 
 @asynccontextmanager
 async def open_mail_sink() -> AsyncIterator[MailSink]:
     """A sink on a free loopback port. Once closed it takes nothing more, from open sessions neither."""
     sink = MailSink()
-    server = await asyncio.get_running_loop().create_server(sink._accept, sink.host, 0)
-    sink.port = server.sockets[0].getsockname()[1]
+    # With a host's name asyncio asks the resolver in a task of its own, also for an address.
+    listening = socket.create_server((sink.host, 0))
+    sink.port = listening.getsockname()[1]
+    server = await asyncio.get_running_loop().create_server(sink._accept, sock=listening)
     try:
         yield sink
     finally:

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sqlite3
 import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -103,11 +103,13 @@ def unlink_database(path: Path) -> None:
     """Remove a database file and what lies beside it. Windows keeps what is open; its folder goes later."""
     for suffix in ("", *SIDE_FILES):
         one = f"{path}{suffix}"
-        if os.path.isdir(one) and not os.path.islink(one):  # the agent's
-            shutil.rmtree(one, ignore_errors=True)
-            continue
-        with suppress(FileNotFoundError, PermissionError):
+        try:
             os.unlink(one)
+        except FileNotFoundError:
+            continue
+        except (IsADirectoryError, PermissionError):
+            if os.path.isdir(one) and not os.path.islink(one):  # the agent's
+                shutil.rmtree(one, ignore_errors=True)
 
 
 def databases_work_in(folder: Path) -> bool:
