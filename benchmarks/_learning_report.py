@@ -97,10 +97,11 @@ def _draw(run: Run, out: Path) -> None:
     """A picture for each question that was asked."""
     for name, variants in CURVES.items():
         series = {
-            label: [one.curve for one in run.results if one.variant == variant]
+            label: lines
             for variant, label in variants.items()
+            if (lines := [one.curve for one in run.results if one.variant == variant])
         }
-        if any(series.values()):
+        if series:
             picture = curves(
                 series,
                 title=f"pass@1 on tasks that are not trained on ({name})",
