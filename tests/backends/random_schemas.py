@@ -126,6 +126,8 @@ MYSQL = Language(
         "CREATE INDEX {name} ON {table} ({number})",
         "ALTER TABLE {table} ADD twice INT GENERATED ALWAYS AS (COALESCE({number}, 0) * 2) STORED",
         "ALTER TABLE {table} COMMENT = 'rows'",
+        "ALTER TABLE {table} ADD hidden INT DEFAULT 5 INVISIBLE",
+        "ALTER TABLE {table} ADD CHECK ({number} < 1000)",
         "CREATE TRIGGER {name} AFTER DELETE ON {table} FOR EACH ROW SET @last = 1",
     ),
     partitioned=" PARTITION BY HASH ({number}) PARTITIONS 3",
