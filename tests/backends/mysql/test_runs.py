@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pymysql
 import pytest
 from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends.server import claims
 from pytest_thinkingbox.records.store import CampaignFolder, find_campaign
 from tests.conftest import Run
+from tests.support.two_campaigns import play_two
 
 from .worlds import only_mariadb
 
@@ -52,6 +54,24 @@ def test_a_server_that_is_there(suite: Callable[..., Path], run: Run, server: st
     assert password not in outcome.text
     folder = next(Path(".thinkingbox").glob("*/campaign.json")).parent
     assert all(str(password) not in path.read_text() for path in folder.iterdir() if path.is_file())
+
+
+@pytest.mark.slow
+def test_two_campaigns_at_once_on_one_server_see_nothing_of_each_other_and_leave_nothing(
+    suite: Callable[..., Path], pytester: pytest.Pytester, server: str, admin: pymysql.Connection
+) -> None:
+    def there() -> set[tuple[str]]:
+        with admin.cursor() as cursor:
+            cursor.execute(
+                "SELECT schema_name FROM information_schema.schemata UNION SELECT user FROM mysql.user"
+            )
+            return set(cursor.fetchall())
+
+    before = there()
+    suite(TASKS)
+    for said in play_two(pytester, server, "--tb-attempts=10", "--tb-concurrency=8", "--tb-audit"):
+        assert "10 failed, 30 passed" in said
+    assert there() <= before
 
 
 def test_a_campaign_goes_on_on_the_same_server(suite: Callable[..., Path], run: Run, server: str) -> None:

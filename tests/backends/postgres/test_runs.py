@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends.server import claims
 from tests.conftest import Run
+from tests.support.two_campaigns import play_two
 
 from .conftest import IMAGE
 
@@ -58,6 +61,18 @@ def test_a_campaign_goes_on_on_the_same_server(suite: Callable[..., Path], run: 
     )
     assert again.counts["passed"] == 1
     assert len(again.records()) == 2
+
+
+@pytest.mark.slow
+def test_two_campaigns_at_once_on_one_server_see_nothing_of_each_other_and_leave_nothing(
+    suite: Callable[..., Path], pytester: pytest.Pytester, server: str, admin: psycopg.Connection[Any]
+) -> None:
+    there = "SELECT datname FROM pg_database UNION ALL SELECT rolname FROM pg_roles"
+    before = set(admin.execute(there).fetchall())
+    suite(TASKS)
+    for said in play_two(pytester, server, "--tb-attempts=10", "--tb-concurrency=8", "--tb-audit"):
+        assert "10 failed, 30 passed" in said
+    assert set(admin.execute(there).fetchall()) <= before
 
 
 @pytest.mark.slow
