@@ -12,10 +12,15 @@ from pathlib import Path
 import psycopg
 import pymysql
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 
 from pytest_thinkingbox.backends import local_server
+from pytest_thinkingbox.backends.mysql import MySQLBackend
+from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.server.plan import ServerPlan
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.state.model import RowChange, StateDiff
+from tests.backends.postgres.worlds import environment_of
 from tests.conftest import Outcome, Run
 from tests.support.servers import MARIADB_IMAGE, POSTGRES_IMAGE, need_image, started
 
@@ -46,6 +51,11 @@ SUITE = """
     def test_close(changes, task):
         assert changes == [Updated("orders", 1, status="closed")]
 """
+
+ORDERS = (
+    "CREATE TABLE orders (id int PRIMARY KEY, status varchar(20) NOT NULL)",
+    "INSERT INTO orders VALUES (1, 'open')",
+)
 
 STARTED_AGAIN = "the database server broke down and was started again; what ran on it was played again"
 
@@ -100,6 +110,48 @@ def test_two_workers_replace_it_once(kind: str, suite: Callable[..., Path], run:
     assert outcome.counts == {"passed": 6}, outcome.text
     assert STARTED_AGAIN in outcome.text
     check(outcome, attempts=6)
+
+
+def test_whoever_looks_at_the_state_when_the_server_dies_meets_an_outage(kind: str) -> None:
+    with started(IMAGES[kind]) as url:
+        make = {"postgres": PostgresBackend, "mariadb": MySQLBackend}[kind]
+        backend = make(url, label=f"looks-{secrets.token_hex(4)}")
+        shop = environment_of(*ORDERS)
+        begun = backend.acquire(shop, None, attempt_id="a")
+        judged = backend.acquire(shop, None, attempt_id="b")
+        judged.cut()
+        reading = judged.connect_after()
+        assert reading.scalar(text("SELECT status FROM orders")) == "open"
+        assert judged.rows("orders", {}) == [{"id": 1, "status": "open"}]
+
+        subprocess.run(["docker", "kill", container_at(make_url(url).port)], check=True, capture_output=True)
+        change = RowChange(
+            "update", "orders", (1,), {"id": 1, "status": "open"}, {"id": 1, "status": "closed"}
+        )
+        for look in (
+            lambda: reading.scalar(text("SELECT status FROM orders")),
+            judged.connect_after,
+            judged.connect_before,
+            lambda: judged.rows("orders", {}),
+            lambda: judged.read_changes(audit=False),
+            lambda: begun.rebuild(StateDiff(rows=(change,))),
+            begun.cut,
+        ):
+            with pytest.raises(InfrastructureDown):
+                look()
+        if kind == "postgres":  # which is asked for its settings before the first attempt has a connection
+            with pytest.raises(InfrastructureDown):
+                begun.engine  # noqa: B018
+        for lease in (begun, judged):
+            lease.release()
+        backend.close()
+
+
+def container_at(port: int | None) -> str:
+    found = subprocess.run(
+        ["docker", "ps", "--quiet", "--filter", f"publish={port}"], check=True, capture_output=True, text=True
+    )
+    return found.stdout.strip()
 
 
 @contextmanager

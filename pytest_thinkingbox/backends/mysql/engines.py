@@ -14,6 +14,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 from pytest_thinkingbox.backends.mysql.server import open_connection, shut
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT, STATEMENT_SECONDS
+from pytest_thinkingbox.backends.server.outages import raise_outage
 from pytest_thinkingbox.errors import ReadOnlyState
 
 _ENDED = "the attempt has ended: its database can no longer be used"
@@ -66,7 +67,10 @@ def engine_of_attempt(url: URL, *, gate: Gate, server: str) -> Engine:
 
 
 def read_only_engine(url: URL) -> Engine:
-    """A write raises ReadOnlyState, and every statement is a transaction of its own."""
+    """Every statement is a transaction of its own.
+
+    A write raises ReadOnlyState, a server that is gone InfrastructureDown.
+    """
 
     def connect() -> Any:
         connection = open_connection(url, init_command=_UTC)
@@ -74,6 +78,7 @@ def read_only_engine(url: URL) -> Engine:
         return connection
 
     made = create_engine(url, creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    event.listen(made, "handle_error", raise_outage)
     event.listen(made, "handle_error", _translate)
     return made
 

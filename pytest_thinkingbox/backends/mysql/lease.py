@@ -118,30 +118,31 @@ class MySQLLease:
     def _reading(self) -> Iterator[sql.Connection]:
         """A connection to the final state in which nothing changes any more, closed afterwards."""
         self._check_cut()
+        if self._template.ddl:  # an agent that dropped its database dropped all that is in it
+            self._server.execute(
+                f"CREATE DATABASE IF NOT EXISTS {sql.name(self.database)} {self._template.defaults}"
+            )
+        with self._connected() as connection:
+            query(connection, values.SETTINGS)
+            yield connection
+
+    @contextmanager
+    def _connected(self) -> Iterator[sql.Connection]:
         try:
-            if self._template.ddl:  # an agent that dropped its database dropped all that is in it
-                self._server.execute(
-                    f"CREATE DATABASE IF NOT EXISTS {sql.name(self.database)} {self._template.defaults}"
-                )
             connection = self._server.connect(self.database)
             try:
-                query(connection, values.SETTINGS)
                 yield connection
             finally:
                 shut(connection)
         except sql.LOST as error:
-            raise InfrastructureDown(f"{self.database} cannot be read: {sql.first_line(error)}") from error
+            raise InfrastructureDown(f"{self.database} cannot be reached: {sql.first_line(error)}") from error
 
     def rebuild(self, diff: StateDiff) -> None:
-        with self._lock:
-            connection = self._server.connect(self.database)
-            try:
-                rebuild(connection, self._template.catalog, diff, owner=self.owner)
-                query(connection, values.SETTINGS)
-                if not same(self._changes(connection), diff):
-                    raise NotInRecord("the stored changes do not lead to the state that they were read from")
-            finally:
-                shut(connection)
+        with self._lock, self._connected() as connection:
+            rebuild(connection, self._template.catalog, diff, owner=self.owner)
+            query(connection, values.SETTINGS)
+            if not same(self._changes(connection), diff):
+                raise NotInRecord("the stored changes do not lead to the state that they were read from")
 
     def keep(self, path: Path) -> Path:
         """As SQL that a seed can be loaded from."""

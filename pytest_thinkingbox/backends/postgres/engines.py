@@ -20,7 +20,8 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from sqlalchemy.util import LRUCache
 
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
-from pytest_thinkingbox.errors import ReadOnlyState
+from pytest_thinkingbox.backends.server.outages import raise_outage
+from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState
 
 _STATEMENTS = 1000  # kept compiled; SQLAlchemy keeps 500 an engine
 _ENDED = "the attempt has ended: its database can no longer be used"
@@ -74,9 +75,7 @@ class Engines:
 
         with self._lock:
             if not self._initialized:
-                with Engine(NullPool(connect, dialect=self._model), self._model, url).connect() as connection:
-                    self._model.initialize(connection)  # type: ignore[no-untyped-call]
-                self._initialized = True
+                self._learn(url, connect)
         dialect = copy.copy(self._model)
         vars(dialect).pop("dispatch", None)  # where listeners are kept
         pool: Pool = (
@@ -93,6 +92,15 @@ class Engines:
         if gate is not None:
             event.listen(engine, "handle_error", gate.attribute)
         return engine
+
+    def _learn(self, url: URL, connect: Callable[[], Any]) -> None:
+        """Ask the server. Nobody's statement runs: whatever breaks the connection here is an outage."""
+        try:
+            with Engine(NullPool(connect, dialect=self._model), self._model, url).connect() as connection:
+                self._model.initialize(connection)  # type: ignore[no-untyped-call]
+        except (psycopg.OperationalError, OperationalError) as error:
+            raise InfrastructureDown(f"the database server: {error}") from error
+        self._initialized = True
 
 
 class Gate:
@@ -131,13 +139,17 @@ class Gate:
 
 
 class ReadOnly:
-    """Engines for checkers: a write raises ReadOnlyState, and every statement is a transaction of its own."""
+    """Engines for checkers: every statement is a transaction of its own.
+
+    A write raises ReadOnlyState, a server that is gone InfrastructureDown.
+    """
 
     def __init__(self) -> None:
         self._engines = Engines(autocommit=True)
 
     def engine(self, url: URL) -> Engine:
         made = self._engines.engine(url)
+        event.listen(made, "handle_error", raise_outage)
         event.listen(made, "handle_error", _translate)
         return made
 

@@ -139,13 +139,17 @@ class PostgresLease:
     def _snapshot(self) -> Iterator[AdminConnection]:
         """A connection to the final state in which nothing changes any more, closed afterwards."""
         self._check_cut()
+        with self._reaching(), self._connect() as judge:
+            judge.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield judge
+            judge.execute("ROLLBACK")
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
         try:
-            with self._connect() as judge:
-                judge.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                yield judge
-                judge.execute("ROLLBACK")
+            yield
         except psycopg.OperationalError as error:
-            raise InfrastructureDown(f"{self.database} cannot be read: {error}") from error
+            raise InfrastructureDown(f"{self.database} cannot be reached: {error}") from error
 
     def _connect(self) -> AdminConnection:
         connection = self._server.connect(self.database)
@@ -206,7 +210,7 @@ class PostgresLease:
         return full_changes(self.template.hashing, comparisons, before=before, after=judge, known=known)
 
     def rebuild(self, diff: StateDiff) -> None:
-        with self._lock, self._connect() as connection:
+        with self._lock, self._reaching(), self._connect() as connection:
             rebuild(connection, self.template.catalog.tables, diff)
 
     def keep(self, path: Path) -> Path:
@@ -223,7 +227,7 @@ class PostgresLease:
         return written
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
-        with self._lock:
+        with self._lock, self._reaching():
             self._check_cut()
             if self._judge is None or self._judge.closed:
                 self._judge = self._connect()

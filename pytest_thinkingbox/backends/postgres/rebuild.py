@@ -40,6 +40,8 @@ def rebuild(connection: Connection, tables: Mapping[str, Table], diff: StateDiff
                 writer.delete([one.before for one in changes if one.before is not None])
                 writer.insert([one.after for one in changes if one.after is not None])
     except psycopg.Error as error:
+        if connection.closed:  # the server is gone, which says nothing about the record
+            raise
         raise NotInRecord(f"the stored changes do not fit the seed: {error}") from error
 
 
