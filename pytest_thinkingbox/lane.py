@@ -22,7 +22,8 @@ from contextlib import contextmanager
 
 PATIENCE = 0.01
 """Seconds that a turn may last while others wait; usual ones take a tenth of it."""
-_SHARE = 0.003  # seconds of small pieces of work under one turn while others wait
+SHARE = 0.012
+"""Seconds of small pieces of work under one turn while others wait."""
 
 
 class Turn:
@@ -39,11 +40,13 @@ class Turn:
 class Lane:
     """First come, first served."""
 
-    def __init__(self, *, patience: float = PATIENCE) -> None:
+    def __init__(self, *, patience: float = PATIENCE, share: float = SHARE) -> None:
         self._patience = patience
+        self._share = share
         self._lock = threading.Lock()
         self._holder: Turn | None = None
-        self._since = 0.0
+        self._began = 0.0  # when the holder's turn did
+        self._seen = 0.0  # when the holder last came here
         self._waiting: deque[Turn] = deque()
 
     def enter(self) -> Turn | None:
@@ -66,7 +69,7 @@ class Lane:
                 self._give(turn)
                 return turn
             self._waiting.append(turn)
-            seconds = self._since + self._patience * len(self._waiting) - time.monotonic()
+            seconds = self._seen + self._patience * len(self._waiting) - time.monotonic()
         try:
             self._await(turn, seconds)
         except BaseException:  # Ctrl-C: those behind must not wait for a turn that nobody takes
@@ -82,7 +85,7 @@ class Lane:
             with self._lock:
                 if self._holder is turn:
                     break
-                overdue = time.monotonic() - self._since >= self._patience
+                overdue = time.monotonic() - self._seen >= self._patience
                 # Not in line any more: it was given, and taken over before this thread woke.
                 if overdue and self._waiting and self._waiting[0] is turn:
                     self._waiting.popleft()
@@ -101,21 +104,25 @@ class Lane:
                 self._give(following)
                 following.given.release()
 
-    def go_on(self, turn: Turn | None) -> Turn | None:
-        """The turn for the next piece of work; those who wait go first if this one has lasted for a while."""
-        if self.lasts(turn):
+    def go_on(self, turn: Turn | None, *, share: float | None = None) -> Turn | None:
+        """The turn for the next piece of work; those who wait go first if this one has lasted for a while.
+
+        `share` are the seconds that it may last, the lane's own unless given.
+        """
+        if self.lasts(turn, share=share):
             return turn
         self.leave(turn)
         return self.enter()
 
-    def lasts(self, turn: Turn | None) -> bool:
+    def lasts(self, turn: Turn | None, *, share: float | None = None) -> bool:
         """Whether this turn is good for one more piece of work: nobody waits, or it has not lasted for long."""
         with self._lock:
             if turn is None or self._holder is not turn:
                 return False
+            self._seen = time.monotonic()
             if not self._waiting:
-                self._since = time.monotonic()
-            return time.monotonic() - self._since < _SHARE
+                self._began = self._seen
+            return self._seen - self._began < (self._share if share is None else share)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -137,7 +144,7 @@ class Lane:
 
     def _give(self, turn: Turn) -> None:
         self._holder = turn
-        self._since = time.monotonic()
+        self._began = self._seen = time.monotonic()
 
 
 LANE = Lane()

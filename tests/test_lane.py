@@ -197,8 +197,8 @@ def test_a_turn_that_was_taken_over_before_its_thread_woke_is_still_given(
     assert turn.given.times == 2
 
 
-def test_small_pieces_of_work_share_a_turn_but_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    lane = Lane(patience=60)
+def test_small_pieces_of_work_share_a_turn_but_not_for_long() -> None:
+    lane = Lane(patience=60, share=60)
     passed = []
 
     def go() -> None:
@@ -209,11 +209,9 @@ def test_small_pieces_of_work_share_a_turn_but_not_for_long(monkeypatch: pytest.
     with threads() as start:
         other = start(go)
         waiting(lane, 1)
-        monkeypatch.setattr("pytest_thinkingbox.lane._SHARE", 60)
         assert lane.go_on(turn) is turn
         assert passed == []
-        monkeypatch.setattr("pytest_thinkingbox.lane._SHARE", 0)
-        following = lane.go_on(turn)
+        following = lane.go_on(turn, share=0)
         assert passed == ["other"]
         other.result(SOON)
     assert lane._holder is following
@@ -315,7 +313,7 @@ def test_a_forked_process_waits_for_no_thread_that_it_does_not_have() -> None:
 def test_an_event_loop_with_more_to_call_back_keeps_its_turn_but_not_for_long(
     monkeypatch: pytest.MonkeyPatch, share: float, rounds: int
 ) -> None:
-    monkeypatch.setattr("pytest_thinkingbox.lane._SHARE", share)
+    monkeypatch.setattr(LANE, "_share", share)
     passed: list[int] = []
     played: list[int] = []
 
@@ -342,7 +340,27 @@ def test_an_event_loop_with_more_to_call_back_keeps_its_turn_but_not_for_long(
 def test_a_turn_that_nobody_waited_for_begins_anew() -> None:
     lane = Lane()
     turn = lane.enter()
-    before = lane._since
+    before = lane._began
     time.sleep(0.01)
     assert lane.go_on(turn) is turn
-    assert lane._since - before >= 0.01
+    assert lane._began - before >= 0.01
+
+
+def test_who_waits_takes_nothing_from_a_holder_that_goes_from_piece_to_piece() -> None:
+    lane = Lane(patience=1, share=60)
+    passed = []
+
+    def go() -> None:
+        with lane.turn():
+            passed.append("other")
+
+    turn = lane.enter()
+    with threads() as start:
+        other = start(go)
+        waiting(lane, 1)
+        for _ in range(15):
+            time.sleep(0.1)
+            assert lane.go_on(turn) is turn
+        assert passed == []
+        lane.leave(turn)
+        other.result(SOON)
