@@ -22,7 +22,7 @@ from contextlib import contextmanager
 
 PATIENCE = 0.01
 """Seconds that a turn may last while others wait; usual ones take a tenth of it."""
-SHARE = 0.012
+SHARE = 0.008
 """Seconds of small pieces of work under one turn while others wait."""
 
 
@@ -104,17 +104,14 @@ class Lane:
                 self._give(following)
                 following.given.release()
 
-    def go_on(self, turn: Turn | None, *, share: float | None = None) -> Turn | None:
-        """The turn for the next piece of work; those who wait go first if this one has lasted for a while.
-
-        `share` are the seconds that it may last, the lane's own unless given.
-        """
-        if self.lasts(turn, share=share):
+    def go_on(self, turn: Turn | None) -> Turn | None:
+        """The turn for the next piece of work; those who wait go first if this one has lasted for a while."""
+        if self.lasts(turn):
             return turn
         self.leave(turn)
         return self.enter()
 
-    def lasts(self, turn: Turn | None, *, share: float | None = None) -> bool:
+    def lasts(self, turn: Turn | None) -> bool:
         """Whether this turn is good for one more piece of work: nobody waits, or it has not lasted for long."""
         with self._lock:
             if turn is None or self._holder is not turn:
@@ -122,7 +119,7 @@ class Lane:
             self._seen = time.monotonic()
             if not self._waiting:
                 self._began = self._seen
-            return self._seen - self._began < (self._share if share is None else share)
+            return self._seen - self._began < self._share
 
     @contextmanager
     def turn(self) -> Iterator[None]:

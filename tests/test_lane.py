@@ -211,7 +211,8 @@ def test_small_pieces_of_work_share_a_turn_but_not_for_long() -> None:
         waiting(lane, 1)
         assert lane.go_on(turn) is turn
         assert passed == []
-        following = lane.go_on(turn, share=0)
+        lane._share = 0
+        following = lane.go_on(turn)
         assert passed == ["other"]
         other.result(SOON)
     assert lane._holder is following

@@ -48,8 +48,6 @@ T = TypeVar("T")
 
 _SHOWN_BY_PYTEST = 8
 """Lines of an explanation that pytest shows without -vv."""
-_JUDGING_SHARE = 0.003
-"""Seconds of judging in one go while episodes wait: an endpoint waits for each of these."""
 
 
 class InvalidAttempt(Exception):
@@ -212,7 +210,7 @@ class Runner:
     def _wait(self, future: Future[T]) -> T:
         """The future's result; in short waits, so that Ctrl-C gets through."""
         if future.done():
-            self._turn = LANE.go_on(self._turn, share=_JUDGING_SHARE)
+            self._turn = LANE.go_on(self._turn)
             return future.result()
         LANE.leave(self._turn)
         self._live.begin()
