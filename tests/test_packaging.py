@@ -18,6 +18,8 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PARTS = {"mcp_types", "pydantic_core", "requests", "starlette"}
 """Libraries that one of the declared ones is made of, and gives out in its own interface."""

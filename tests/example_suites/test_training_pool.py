@@ -230,6 +230,7 @@ def suite() -> Iterator[Suite]:
         yield loaded
 
 
+@pytest.mark.slow
 def test_the_pool_is_a_dataset(suite: Suite, pool: dict[str, Plan]) -> None:
     rows = suite.dataset()
     assert [row["task_id"] for row in rows] == list(pool)
@@ -237,6 +238,7 @@ def test_the_pool_is_a_dataset(suite: Suite, pool: dict[str, Plan]) -> None:
     assert {len(row["tags"]) for row in rows} == {4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "reward"), [("solution", 1.0), ("none", 0.0)])
 def test_the_pool_rewards_what_was_done(suite: Suite, agent: str, reward: float) -> None:
     player = Player(SOME, make_agent(agent), name="pool", concurrency=4, cwd=ROOT)

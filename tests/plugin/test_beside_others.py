@@ -64,6 +64,7 @@ def test_a_time_limit_that_nobody_reaches_changes_nothing(beside, method):
     assert verdicts(outcome) == EXPECTED
 
 
+@pytest.mark.slow
 def test_a_checker_that_hangs_is_stopped_and_the_campaign_goes_on(beside, suite):
     suite(
         GOOD

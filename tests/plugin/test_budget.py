@@ -59,6 +59,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(suite, run, pytester, stub)
     assert (outcome.status, len(outcome.records())) == (0, 8)
 
 
+@pytest.mark.slow
 def test_workers_share_one_limit(suite, run, pytester, stub):
     suite(IDLE)
     outcome = run(*model_options(stub), "--tb-max-tokens=250000", "-n2", agent=None)

@@ -162,6 +162,7 @@ def test_ctrl_c_ends_at_once_and_says_what_is_missing(suite, pytester, xdist):
     assert "KeyboardInterrupt" in text
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_an_invalid_attempt_with_cause_crash(suite, run, pytester):
     suite("""
     import os, signal
@@ -232,6 +233,7 @@ def _wait_for(path, seconds=30):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_low_limit_of_open_files_is_raised(suite, pytester):
     suite(TWO.replace("assert changes == []", "pass"))
     limited = (

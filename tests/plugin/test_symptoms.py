@@ -698,6 +698,7 @@ def test_t47_played_in_one_thread_used_in_a_second_and_graded_in_a_third(suite, 
     assert run("--tb-attempts=2").counts == {"passed": 2}
 
 
+@pytest.mark.slow
 def test_t52_a_tool_that_writes_after_the_cut_reaches_neither_this_verdict_nor_the_next_attempt(
     suite, run, pytester
 ):

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pytest_thinkingbox.agents.tokens import TokensAgent
 from pytest_thinkingbox.rewards.player import Player
 from tests.rewards.suites import forgotten, write_suite
@@ -9,6 +11,7 @@ from tests.rewards.test_player import Closes
 from tests.tokens.tokenizer import ByteTokenizer
 
 
+@pytest.mark.slow
 def test_the_hash_of_a_task_changes_with_what_its_attempts_depend_on(tmp_path):
     given = hashes(tmp_path / "given")
     assert hashes(tmp_path / "same") == given

@@ -29,12 +29,14 @@ def campaign(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_stored_attempts_have_the_same_verdict_as_rewards(campaign):
     done = run("pytest_thinkingbox.cli", "prove", "--parity", ".thinkingbox", ".", cwd=campaign)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "parity 13/13 stored attempts: the same verdict and reward"
 
 
+@pytest.mark.slow
 def test_a_verdict_that_differs_is_named(campaign):
     [lines] = campaign.glob(".thinkingbox/*/attempts.jsonl")
     whole = lines.read_text("utf-8")

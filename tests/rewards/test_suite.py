@@ -155,6 +155,7 @@ def test_a_checker_that_ends_its_process_is_invalid_and_the_session_comes_back(s
     assert suite._grader.restarts == before + 1
 
 
+@pytest.mark.slow
 def test_a_checker_that_hangs_is_killed_and_the_session_comes_back(tmp_path):
     others = children()
     with Grader(["-k", "hangs or close"], cwd=write_suite(tmp_path), seconds=1.5) as grader:

@@ -171,6 +171,7 @@ def rewards(step: Step) -> list[float | None]:
     return [row.reward for row in step.rows]
 
 
+@pytest.mark.slow
 def test_a_step_has_a_row_for_each_member_of_each_group(rollouts):
     step = rollouts(Policy()).step(0)
     assert len(step.rows) == 8

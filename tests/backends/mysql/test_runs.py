@@ -44,6 +44,7 @@ TASKS = """
 """
 
 
+@pytest.mark.slow
 def test_a_server_that_is_there(suite: Callable[..., Path], run: Run, server: str) -> None:
     suite(TASKS)
     outcome = run("-p", "no:xdist", f"--tb-backend={server}", "--tb-attempts=2", "--tb-audit")

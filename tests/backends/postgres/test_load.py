@@ -77,6 +77,7 @@ def test_a_dump(shared: PostgresBackend, dump: Callable[[str], Path], form: str)
     assert totals(shared, environment(dump(form))) == ["10.00", "20.50"]
 
 
+@pytest.mark.slow
 def test_dumps_are_loaded_by_programs_in_the_servers_container_when_there_are_none_here(
     docker: None,
     server: str,
