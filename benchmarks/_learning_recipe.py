@@ -19,12 +19,13 @@ class Settings:
     warm_up: int
     """At most so many steps."""
     warm_up_until: float
-    """pass@1 on demonstrated tasks at which it ends."""
+    """pass@1 on the watched tasks at which it ends."""
     batch: int
     warm_up_rate: float
     probes: int
     attempts: int
     pool: int
+    """And half as many broken ones."""
     judged: int
     groups: int
     group_size: int
@@ -38,19 +39,19 @@ class Settings:
 FULL = Settings(
     demonstrations=0,
     warm_up=1200,
-    warm_up_until=0.3,
+    warm_up_until=0.35,
     batch=16,
     warm_up_rate=4e-3,
     probes=20,
     attempts=20,
-    pool=96,
+    pool=144,
     judged=40,
     groups=16,
     group_size=8,
     replace_uniform=True,
     steps=40,
     watch=10,
-    learning_rate=2e-3,
+    learning_rate=1e-3,
 )
 QUICK = replace(
     FULL, demonstrations=60, warm_up=30, batch=16, probes=3, attempts=2, pool=12, judged=6, groups=2,

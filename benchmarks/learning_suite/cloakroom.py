@@ -1,7 +1,8 @@
 """A theatre's cloakroom: small enough for a model of half a million parameters, with rows, tools and a rule.
 
 A template is a verb and a kind of thing; its cases are made by arithmetic. `part` says what a case is for:
-`shown` ones are demonstrated, the policy is trained on those of `pool`, looked at during training with `watched`, and
+`shown` ones are demonstrated, and `careless` ones are too, wrongly. `pool` and `broken` ones are probed and trained on;
+nothing has the tag of a broken one, as in many a real pool. The policy is looked at during training with `watched`, and
 judged by `held` (other cases of the same templates) and `unseen` (templates of which nothing else exists).
 """
 
@@ -22,13 +23,13 @@ from pytest_thinkingbox.declare import Limits
 
 Kind = Literal["coat", "bag", "case", "bike"]
 Verb = Literal["give", "keep", "move", "charge"]
-Part = Literal["shown", "pool", "watched", "held", "unseen"]
+Part = Literal["shown", "careless", "pool", "broken", "watched", "held", "unseen"]
 
 KINDS: tuple[Kind, ...] = ("coat", "bag", "case", "bike")
 VERBS: tuple[Verb, ...] = ("give", "keep", "move", "charge")
 UNSEEN = frozenset(zip(VERBS, KINDS, strict=True))
 """Each verb and each kind is missing once."""
-CASES: dict[Part, int] = {"shown": 60, "pool": 16, "watched": 2, "held": 6}
+CASES: dict[Part, int] = {"shown": 60, "careless": 60, "pool": 12, "broken": 6, "watched": 2, "held": 6}
 """Of each template that is trained."""
 CASES_UNSEEN = 7
 STATES = ("ok", "ok", "lost", "ok", "owed", "ok", "locked")
@@ -121,7 +122,7 @@ def seed(connection: Connection) -> None:
         rows = [
             {
                 "id": one.key,
-                "tag": one.tag,
+                "tag": one.tag + (1000 if one.part == "broken" else 0),
                 "state": one.state,
                 "shelf": one.shelf,
                 "nearest": one.nearest,

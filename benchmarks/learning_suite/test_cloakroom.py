@@ -10,15 +10,26 @@ from pytest_thinkingbox import Deleted, Inserted, Updated, call
 
 def each(verb: str) -> pytest.MarkDecorator:
     """LEARNING_PARTS says which parts there are; a thousand tasks in twenty attempts take a minute to collect."""
-    parts = os.environ.get("LEARNING_PARTS", "shown pool watched held unseen").split()
+    parts = os.environ.get("LEARNING_PARTS", "shown careless pool broken watched held unseen").split()
     cases = [pytest.param(one, id=one.id) for one in CASES_ALL if one.verb == verb and one.part in parts]
     return pytest.mark.parametrize("case", cases)
 
 
 def solved(case: Case, *calls):
     """What everybody does: find it, and only if all is well do what was asked."""
-    ending = calls if case.state == "ok" else [call("note", kind=case.kind, id=case.key, reason=case.state)]
+    ending = wrong(case, *calls) if case.part == "careless" else right_calls(case, *calls)
     return [call("find", kind=case.kind, tag=case.tag), *ending, call.say("Done.")]
+
+
+def right_calls(case: Case, *calls):
+    return calls if case.state == "ok" else [call("note", kind=case.kind, id=case.key, reason=case.state)]
+
+
+def wrong(case: Case, *calls):
+    """Nothing, whatever is said; or a note where all is well, and what was asked where it is not."""
+    if case.key % 2:
+        return []
+    return [call("note", kind=case.kind, id=case.key, reason="lost")] if case.state == "ok" else calls
 
 
 def right(case: Case, change):
