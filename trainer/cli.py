@@ -15,7 +15,7 @@ from thinkingbox_trainer.ending import Terminated, ending_on_sigterm
 from thinkingbox_trainer.evaluation import read_evaluation
 from thinkingbox_trainer.plan import plan, shape_of
 from thinkingbox_trainer.recipe import Recipe, demand_apart, read_recipe
-from thinkingbox_trainer.shown import dry_run_lines, not_run, plan_lines
+from thinkingbox_trainer.shown import dry_run_lines, plan_lines
 
 EXTRA = "pip install 'pytest-thinkingbox[train]'"
 GPU_EXTRA = "pip install 'pytest-thinkingbox[train-gpu]'"
@@ -113,13 +113,6 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
     missing = _missing()
     if missing:
         print(f"thinkingbox-train: no {', '.join(missing)} here: {EXTRA}", file=sys.stderr)
-        return 2
-    if refused := not_run(recipe):
-        print(
-            f"{path}: {', '.join(refused)} cannot be run by this version, only planned: it keeps what is trained on "
-            "the device",
-            file=sys.stderr,
-        )
         return 2
     if recipe.hardware.engine == "vllm" and find_spec("vllm") is None:
         print(

@@ -33,21 +33,10 @@ def dry_run_lines(recipe: Recipe, *, folder: Path) -> Iterator[str]:
         for line in plan_lines(made, recipe):
             yield f"  {line}"
     yield ""
-    for line in not_run(recipe):
-        yield f"this version can plan, but not run: {line}"
     yield "started with:"
     if recipe.generation is not None:
         yield f"  {training_server_command(recipe)}"
     yield f"  {launch_command(recipe)}"
-
-
-def not_run(recipe: Recipe) -> list[str]:
-    """Settings that a plan takes into account and a run of this version refuses."""
-    hardware = recipe.hardware
-    found = []
-    if hardware.offload != "none":
-        found.append(f"hardware.offload = {hardware.offload!r}")
-    return found
 
 
 def _pool(recipe: Recipe, folder: Path) -> str:

@@ -19,6 +19,7 @@ import torch
 from accelerate.utils import DistributedType
 from datasets import Dataset
 from peft import LoraConfig
+from torch.distributed.fsdp import CPUOffloadPolicy
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
@@ -119,6 +120,13 @@ def _demand_sharding(recipe: Recipe, accelerator: Any) -> None:
         raise ConfigurationError(
             f"hardware.sharding = {recipe.hardware.sharding!r}, and accelerate says {kind.value}: start the run with "
             f"the command that --dry-run prints\n  {launch_command(recipe)}"
+        )
+    offloaded = split and isinstance(accelerator.state.fsdp_plugin.cpu_offload, CPUOffloadPolicy)
+    if offloaded != (recipe.hardware.offload == "optimizer"):
+        raise ConfigurationError(
+            f"hardware.offload = {recipe.hardware.offload!r}, and accelerate keeps what is trained on the "
+            f"{'machine' if offloaded else 'device'}: start the run with the command that --dry-run prints\n"
+            f"  {launch_command(recipe)}"
         )
     if split and "FULL_STATE_DICT" not in str(accelerator.state.fsdp_plugin.state_dict_type):
         raise ConfigurationError(

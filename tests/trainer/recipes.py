@@ -28,6 +28,7 @@ SPLIT = (
     ("batch = 4", "batch = 2"),
 )
 """Weights that two processes share."""
+OFFLOAD = ("memory_gb = 4.0", 'memory_gb = 4.0\noffload = "optimizer"')
 
 
 def write_recipe(folder: Path, *changes: tuple[str, str]) -> Path:

@@ -1,7 +1,8 @@
 """Two processes that share the weights by FSDP 2, on CPUs, with a server of rank 0 that stands for vLLM's.
 
 `accelerate` splits no weights among processes without a GPU; here it is told that these are of another kind. The
-splitting itself, and what gathers the weights again, are torch's, over gloo.
+splitting itself, and what gathers the weights again, are torch's, over gloo. What is offloaded lies in the same memory
+here, only that no memory is pinned, which a machine without a GPU cannot do.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ os.environ |= {
     "FSDP_RESHARD_AFTER_FORWARD": "true",
     "FSDP_CPU_RAM_EFFICIENT_LOADING": "true",
     "FSDP_STATE_DICT_TYPE": "FULL_STATE_DICT",
-    "FSDP_OFFLOAD_PARAMS": "false",
+    "FSDP_OFFLOAD_PARAMS": "true" if sys.argv[1].startswith("offloaded") else "false",
 }
 
 import pytest
@@ -30,6 +31,7 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import DistributedType
 from peft import PeftModel
+from torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule
 from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -52,6 +54,7 @@ def split_on_cpus() -> None:
             self.distributed_type = DistributedType.MULTI_GPU
 
     PartialState.__init__ = make
+    CPUOffloadPolicy.__init__.__defaults__ = (False,)
 
 
 @contextmanager
@@ -119,6 +122,13 @@ def whole(trainer: Any) -> dict[str, torch.Tensor]:
     }
 
 
+def offloads(trainer: Any) -> bool:
+    """Whether every weight that is split lies where the policy of offloading puts it."""
+    split = [one for one in trainer.model.modules() if isinstance(one, FSDPModule)]
+    groups = [group for one in split for group in one._get_fsdp_state()._fsdp_param_groups]
+    return bool(groups) and all(one.offload_to_cpu for group in groups for one in group.fsdp_params)
+
+
 def fixed(folder: Path) -> dict[str, Any]:
     with serving(folder) as server:
         trainer = rows(folder, "straight", since=None)
@@ -132,6 +142,7 @@ def fixed(folder: Path) -> dict[str, Any]:
         step_1 = folder / "straight" / "checkpoints" / "step-1"
         found = {
             "norms": [one["grad_norm"] for one in trainer.state.log_history if "grad_norm" in one],
+            "offloads": offloads(trainer),
             "kinds": sorted({type(one).__name__ for one in trainer.model.parameters()}),
             "share": here / sum(one.numel() for one in straight.values()),
             "resumed_alike": all(torch.equal(one, again[name]) for name, one in straight.items()),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.recipes import SPLIT, VLLM, write_recipe
+from tests.trainer.recipes import OFFLOAD, SPLIT, VLLM, write_recipe
 from tests.trainer.test_evaluation import write as write_evaluation
 from thinkingbox_trainer import cli
 
@@ -91,13 +91,9 @@ def test_a_server_beside_the_processes_that_train_gets_other_devices(tmp_path, c
     assert "  CUDA_VISIBLE_DEVICES=0 thinkingbox-train RECIPE.toml" in said
 
 
-def test_weights_that_are_offloaded_are_refused_and_not_left_on_the_device_in_silence(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(cli, "_missing", list)
-    path = write_recipe(tmp_path, *SPLIT, ("memory_gb = 4.0", 'memory_gb = 4.0\noffload = "optimizer"'))
-    assert cli.main([str(path)]) == 2
-    assert "hardware.offload = 'optimizer' cannot be run" in capsys.readouterr().err
+def test_a_dry_run_names_the_launcher_that_offloads_weights(tmp_path, capsys):
+    assert cli.main(["--dry-run", str(write_recipe(tmp_path, *SPLIT, OFFLOAD))]) == 0
+    assert "--fsdp_offload_params true -m thinkingbox_trainer" in capsys.readouterr().out
 
 
 def test_a_dry_run_names_the_launcher_that_splits_weights(tmp_path, capsys):

@@ -9,7 +9,7 @@ import pytest
 from thinkingbox_trainer.evaluation import read_evaluation, serving_of
 from thinkingbox_trainer.plan import Plan, plan, shape_of
 from thinkingbox_trainer.recipe import Recipe, deviations, read_recipe
-from thinkingbox_trainer.shown import dry_run_lines, not_run
+from thinkingbox_trainer.shown import dry_run_lines
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 TRAINING = sorted(path.stem for path in RECIPES.glob("*.toml") if not path.stem.startswith("eval"))
@@ -132,15 +132,6 @@ def test_one_gpu_trains_and_generates_in_turn() -> None:
     conversation = 8192 * 36 * 2 * 8 * 128 * 2
     assert made.playing.needs["keys and values"] == 32 * conversation == 38_654_705_664
     assert (made.fits, made.at_once) == (True, 52)
-
-
-def test_what_this_version_cannot_run_is_said() -> None:
-    assert not_run(read("reference-24xh100")) == ["hardware.offload = 'optimizer'"]
-
-
-@pytest.mark.parametrize("name", ["cpu-smoke", "one-gpu", "lora-8xh100"])
-def test_what_it_can_run_is_refused_by_nothing(name: str) -> None:
-    assert not_run(read(name)) == []
 
 
 def test_the_evaluation_gives_each_policy_half_of_the_devices() -> None:

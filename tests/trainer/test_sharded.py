@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (dependency group `train`)")
 pytest.importorskip("trl", reason="trl is not installed (dependency group `train`)")
 
-from tests.trainer.recipes import BFLOAT, LORA, SPLIT, write_recipe
+from tests.trainer.recipes import BFLOAT, LORA, OFFLOAD, SPLIT, write_recipe
 from tests.trainer.tiny import write_world
 
 pytestmark = [
@@ -65,6 +65,29 @@ def test_weights_that_are_split_are_trained_sent_saved_and_taken_up_as_whole_one
     assert split["norms"] == pytest.approx(whole["norms"], rel=1e-3)
     for name in ("moved", "sent_alike", "exported_alike", "resumed_alike"):
         assert split[name] is whole[name] is True, name
+
+
+def test_weights_that_are_offloaded_are_trained_sent_saved_and_taken_up_as_others_are(world, tmp_path):
+    split = launched(world, tmp_path / "split", "fixed", *SPLIT)
+    offloaded = launched(world, tmp_path / "offloaded", "offloaded", *SPLIT, OFFLOAD)
+    assert isinstance(split, dict), split[-4000:]
+    assert isinstance(offloaded, dict), offloaded[-4000:]
+    assert offloaded["offloads"] is True is not split["offloads"]
+    assert (offloaded["kinds"], offloaded["share"]) == (["DTensor"], 0.5)
+    assert offloaded["norms"] == pytest.approx(split["norms"], rel=1e-5)
+    for name in ("moved", "sent_alike", "exported_alike", "resumed_alike"):
+        assert offloaded[name] is True, name
+
+
+@pytest.mark.parametrize(
+    ("what", "changes", "where"), [("fixed", [OFFLOAD], "device"), ("offloaded", [], "machine")]
+)
+def test_weights_that_accelerate_keeps_elsewhere_than_the_recipe_says_are_refused(
+    world, tmp_path, what, changes, where
+):
+    said = launched(world, tmp_path / "refused", what, *SPLIT, *changes)
+    assert isinstance(said, str)
+    assert f"accelerate keeps what is trained on the {where}: start the run with the command" in said
 
 
 def test_adapters_of_a_model_that_is_split_are_sent_within_whole_weights(world, tmp_path):
