@@ -5,7 +5,7 @@ thread that wants to run takes it, on another core, where nothing that it needs 
 on two cores an attempt of five tool calls cost twice as much as on one core. A thread that waits for its turn wants
 nothing from the interpreter.
 
-Turns are a matter of speed only. Whoever waits takes over from a holder that has kept the lane for `PATIENCE`, because
+Turns are a matter of speed only. Whoever waits takes over from a holder that has not come back for `PATIENCE`, because
 that one waits for something itself; a holder that has lost the lane goes on beside it.
 """
 
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PATIENCE = 0.01
-"""Seconds that a turn may last while others wait; usual ones take a tenth of it."""
+"""Seconds that a piece of work may last while others wait; usual ones take a tenth of it."""
 SHARE = 0.008
 """Seconds of small pieces of work under one turn while others wait."""
 
@@ -85,13 +85,14 @@ class Lane:
             with self._lock:
                 if self._holder is turn:
                     break
-                overdue = time.monotonic() - self._seen >= self._patience
+                seconds = self._seen + self._patience - time.monotonic()
                 # Not in line any more: it was given, and taken over before this thread woke.
-                if overdue and self._waiting and self._waiting[0] is turn:
+                if seconds <= 0 and self._waiting and self._waiting[0] is turn:
                     self._waiting.popleft()
                     self._give(turn)
                     break
-            seconds = self._patience
+            if seconds <= 0:  # somebody else is first
+                seconds = self._patience
 
     def leave(self, turn: Turn | None) -> None:
         """From any thread; does nothing for None, and for a turn that somebody took over."""

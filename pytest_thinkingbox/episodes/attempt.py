@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_thinkingbox.episodes.judging import Judge, nobody
 from pytest_thinkingbox.episodes.model import Episode, StopReason, ToolCall, Usage
-from pytest_thinkingbox.errors import ConfigurationError
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.state.claims import Changes
 from pytest_thinkingbox.state.explain import explain_unaccounted
 from pytest_thinkingbox.state.outbox import Outbox
@@ -123,9 +124,18 @@ def keep_database(attempt: Attempt, path: Path) -> Path:
 
 def close(attempt: Attempt) -> None:
     """Close its connections and give its database back."""
-    for connection in attempt._connections.values():
-        connection.close()
-    attempt._connections.clear()
+    _close_connections(attempt)
     lease, attempt._episode.lease = attempt._episode.lease, None
     if lease is not None:
         lease.release()
+
+
+def _close_connections(attempt: Attempt) -> None:
+    """Also those of a server that is gone by now: the verdict is known."""
+    if attempt._connections:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        for connection in attempt._connections.values():
+            with suppress(SQLAlchemyError, InfrastructureDown):
+                connection.close()
+        attempt._connections.clear()

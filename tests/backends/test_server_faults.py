@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pymysql
@@ -16,7 +17,9 @@ from sqlalchemy import make_url, text
 
 from pytest_thinkingbox.backends import local_server
 from pytest_thinkingbox.backends.mysql import MySQLBackend
+from pytest_thinkingbox.backends.mysql import rebuild as mysql_rebuild
 from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres import rebuild as postgres_rebuild
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.state.model import RowChange, StateDiff
@@ -52,6 +55,9 @@ SUITE = """
         assert changes == [Updated("orders", 1, status="closed")]
 """
 
+BACKENDS: dict[str, type[PostgresBackend] | type[MySQLBackend]] = {
+    "postgres": PostgresBackend, "mariadb": MySQLBackend
+}  # fmt: skip
 ORDERS = (
     "CREATE TABLE orders (id int PRIMARY KEY, status varchar(20) NOT NULL)",
     "INSERT INTO orders VALUES (1, 'open')",
@@ -114,8 +120,7 @@ def test_two_workers_replace_it_once(kind: str, suite: Callable[..., Path], run:
 
 def test_whoever_looks_at_the_state_when_the_server_dies_meets_an_outage(kind: str) -> None:
     with started(IMAGES[kind]) as url:
-        make = {"postgres": PostgresBackend, "mariadb": MySQLBackend}[kind]
-        backend = make(url, label=f"looks-{secrets.token_hex(4)}")
+        backend = BACKENDS[kind](url, label=f"looks-{secrets.token_hex(4)}")
         shop = environment_of(*ORDERS)
         begun = backend.acquire(shop, None, attempt_id="a")
         judged = backend.acquire(shop, None, attempt_id="b")
@@ -124,7 +129,7 @@ def test_whoever_looks_at_the_state_when_the_server_dies_meets_an_outage(kind: s
         assert reading.scalar(text("SELECT status FROM orders")) == "open"
         assert judged.rows("orders", {}) == [{"id": 1, "status": "open"}]
 
-        subprocess.run(["docker", "kill", container_at(make_url(url).port)], check=True, capture_output=True)
+        kill_at(url)
         change = RowChange(
             "update", "orders", (1,), {"id": 1, "status": "open"}, {"id": 1, "status": "closed"}
         )
@@ -147,11 +152,59 @@ def test_whoever_looks_at_the_state_when_the_server_dies_meets_an_outage(kind: s
         backend.close()
 
 
-def container_at(port: int | None) -> str:
+def kill_at(url: str) -> None:
+    """The container that answers there; nothing when it was killed already."""
     found = subprocess.run(
-        ["docker", "ps", "--quiet", "--filter", f"publish={port}"], check=True, capture_output=True, text=True
-    )
-    return found.stdout.strip()
+        ["docker", "ps", "--quiet", "--filter", f"publish={make_url(url).port}"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    if found.stdout.strip():
+        subprocess.run(["docker", "kill", found.stdout.strip()], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("method", ["delete", "insert"])
+def test_a_server_that_dies_while_a_state_is_made_again_says_nothing_about_the_record(
+    kind: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with started(IMAGES[kind]) as url:
+        backend = BACKENDS[kind](url, label=f"again-{secrets.token_hex(4)}")
+        lease = backend.acquire(environment_of(*ORDERS), None, attempt_id="a")
+        place = postgres_rebuild._Writer if kind == "postgres" else mysql_rebuild
+        name = method if kind == "postgres" else "_write"
+        written = getattr(place, name)
+
+        def dying(*arguments: Any) -> None:
+            kill_at(url)
+            written(*arguments)
+
+        monkeypatch.setattr(place, name, dying)
+        row = {"id": 1, "status": "open"}
+        with pytest.raises(InfrastructureDown):
+            lease.rebuild(StateDiff(rows=(RowChange("update", "orders", (1,), row, row | {"status": "x"}),)))
+        lease.release()
+        backend.close()
+
+
+def test_a_server_that_dies_after_the_last_look_of_a_checker_costs_no_verdict(
+    kind: str, suite: Callable[..., Path], run: Run
+) -> None:
+    suite("""
+        import subprocess
+        from pathlib import Path
+
+        @shop.task("Close order 1.", solution=CLOSE_1)
+        def test_close(attempt, changes):
+            assert attempt.db.execute(text("SELECT status FROM orders WHERE id = 1")).scalar() == "closed"
+            campaign = max(Path(".thinkingbox").glob("2*")).name
+            subprocess.run(["docker", "kill", f"thinkingbox-{campaign}"], check=True, capture_output=True)
+            assert changes == [Updated("orders", 1, status="closed")]
+    """)
+    outcome = run(
+        "-p", "no:xdist", f"--tb-backend={IMAGES[kind]}", "--tb-attempts=1",
+        agent="solution", subprocess=True,
+    )  # fmt: skip
+    assert outcome.counts == {"passed": 1}, outcome.text
+    assert outcome.outcomes() == ["passed"]
 
 
 @contextmanager

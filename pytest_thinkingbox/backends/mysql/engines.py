@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pymysql
@@ -14,7 +15,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 from pytest_thinkingbox.backends.mysql.server import open_connection, shut
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT, STATEMENT_SECONDS
-from pytest_thinkingbox.backends.server.outages import raise_outage
+from pytest_thinkingbox.backends.server.outages import tell_outages
 from pytest_thinkingbox.errors import ReadOnlyState
 
 _ENDED = "the attempt has ended: its database can no longer be used"
@@ -66,10 +67,10 @@ def engine_of_attempt(url: URL, *, gate: Gate, server: str) -> Engine:
     )
 
 
-def read_only_engine(url: URL) -> Engine:
+def read_only_engine(url: URL, *, alive: Callable[[], bool]) -> Engine:
     """Every statement is a transaction of its own.
 
-    A write raises ReadOnlyState, a server that is gone InfrastructureDown.
+    A write raises ReadOnlyState, a server that is gone, as `alive` says, InfrastructureDown.
     """
 
     def connect() -> Any:
@@ -78,7 +79,7 @@ def read_only_engine(url: URL) -> Engine:
         return connection
 
     made = create_engine(url, creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-    event.listen(made, "handle_error", raise_outage)
+    tell_outages(made, alive)
     event.listen(made, "handle_error", _translate)
     return made
 

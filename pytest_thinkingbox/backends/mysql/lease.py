@@ -135,6 +135,8 @@ class MySQLLease:
             finally:
                 shut(connection)
         except sql.LOST as error:
+            if not sql.is_outage(error):
+                raise
             raise InfrastructureDown(f"{self.database} cannot be reached: {sql.first_line(error)}") from error
 
     def rebuild(self, diff: StateDiff) -> None:
@@ -190,7 +192,7 @@ class MySQLLease:
 
     def _open(self, database: str) -> Connection:
         url = self._server.url_of(database, user=self._reader.name, password=self._reader.password)
-        return read_only_engine(url).connect()
+        return read_only_engine(url, alive=self._server.alive).connect()
 
     def alive(self) -> bool:
         return self._server.alive()

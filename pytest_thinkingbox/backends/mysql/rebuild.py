@@ -38,7 +38,7 @@ def rebuild(connection: Connection, catalog: Catalog, diff: StateDiff, *, owner:
                 _write(connection, catalog.tables[name], changes)
             query(connection, "COMMIT")
     except (MySQLError, ValueError) as error:
-        if not connection.open:  # the server is gone, which says nothing about the record
+        if isinstance(error, MySQLError) and sql.is_outage(error):  # which says nothing about the record
             raise
         raise NotInRecord(f"the stored changes do not fit the seed: {error}") from error
 

@@ -7,12 +7,19 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import pymysql.connections
+from pymysql.constants import ER
 from pymysql.err import InterfaceError, MySQLError, OperationalError
 
 Connection: TypeAlias = pymysql.connections.Connection
 
 LOST = (OperationalError, InterfaceError)
 """What PyMySQL raises when the server is gone - among others, which an administrator's statements do not meet."""
+
+_OUTAGES = frozenset({
+    ER.DISK_FULL, ER.OUTOFMEMORY, ER.OUT_OF_SORTMEMORY, ER.CON_COUNT_ERROR, ER.OUT_OF_RESOURCES, ER.SERVER_SHUTDOWN,
+    ER.RECORD_FILE_FULL, ER.TOO_MANY_USER_CONNECTIONS, 1927,
+})  # fmt: skip
+"""No disk, no memory, no connection, a server that ends; 1927 is MariaDB's for a session that was ended."""
 
 _DEFINER = re.compile(r"\bDEFINER=`(?:[^`]|``)*`(?:@`(?:[^`]|``)*`)? ?")
 
@@ -46,6 +53,14 @@ def query(connection: Connection, statement: str | bytes) -> list[tuple[Any, ...
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return list(cursor.fetchall())
+
+
+def is_outage(error: MySQLError) -> bool:
+    """Whether the server is to blame: PyMySQL has one class for that and for much that a statement does wrong."""
+    number = error.args[0] if error.args else None
+    return isinstance(error, InterfaceError) or (
+        isinstance(number, int) and (number in _OUTAGES or 2000 <= number < 3000)
+    )
 
 
 def first_line(error: BaseException) -> str:

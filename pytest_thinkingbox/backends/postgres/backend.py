@@ -54,7 +54,7 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
             create_campaign_roles(connection, self._campaign)
             self._reader = create_reader(connection, self._campaign)
         self._engines = Engines(autocommit=False)
-        self._read_only = ReadOnly()
+        self._read_only = ReadOnly(self._server.alive)
         self._space = Space(self._server.free_bytes(), processes=self._processes)
         self._pool = Clones(self._server, self._space)
 

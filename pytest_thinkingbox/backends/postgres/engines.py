@@ -20,7 +20,7 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from sqlalchemy.util import LRUCache
 
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
-from pytest_thinkingbox.backends.server.outages import raise_outage
+from pytest_thinkingbox.backends.server.outages import tell_outages
 from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState
 
 _STATEMENTS = 1000  # kept compiled; SQLAlchemy keeps 500 an engine
@@ -141,15 +141,16 @@ class Gate:
 class ReadOnly:
     """Engines for checkers: every statement is a transaction of its own.
 
-    A write raises ReadOnlyState, a server that is gone InfrastructureDown.
+    A write raises ReadOnlyState, a server that is gone, as `alive` says, InfrastructureDown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, alive: Callable[[], bool]) -> None:
         self._engines = Engines(autocommit=True)
+        self._alive = alive
 
     def engine(self, url: URL) -> Engine:
         made = self._engines.engine(url)
-        event.listen(made, "handle_error", raise_outage)
+        tell_outages(made, self._alive)
         event.listen(made, "handle_error", _translate)
         return made
 

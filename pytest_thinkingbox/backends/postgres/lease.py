@@ -29,7 +29,7 @@ from pytest_thinkingbox.backends.postgres.programs import run_pg_dump
 from pytest_thinkingbox.backends.postgres.rebuild import rebuild
 from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role
 from pytest_thinkingbox.backends.postgres.rows import read_rows
-from pytest_thinkingbox.backends.postgres.server import PostgresServer
+from pytest_thinkingbox.backends.postgres.server import PostgresServer, is_outage
 from pytest_thinkingbox.backends.postgres.template import Template
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
 from pytest_thinkingbox.errors import InfrastructureDown
@@ -149,6 +149,8 @@ class PostgresLease:
         try:
             yield
         except psycopg.OperationalError as error:
+            if not is_outage(error):
+                raise
             raise InfrastructureDown(f"{self.database} cannot be reached: {error}") from error
 
     def _connect(self) -> AdminConnection:

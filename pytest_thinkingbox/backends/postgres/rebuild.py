@@ -12,6 +12,7 @@ from psycopg.types.json import Json
 from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.postgres.catalog import Table
 from pytest_thinkingbox.backends.postgres.compare import names
+from pytest_thinkingbox.backends.postgres.server import is_outage
 from pytest_thinkingbox.state.model import Row, RowChange, StateDiff
 
 Connection = psycopg.Connection[Any]
@@ -40,7 +41,7 @@ def rebuild(connection: Connection, tables: Mapping[str, Table], diff: StateDiff
                 writer.delete([one.before for one in changes if one.before is not None])
                 writer.insert([one.after for one in changes if one.after is not None])
     except psycopg.Error as error:
-        if connection.closed:  # the server is gone, which says nothing about the record
+        if is_outage(error):  # which says nothing about the record
             raise
         raise NotInRecord(f"the stored changes do not fit the seed: {error}") from error
 

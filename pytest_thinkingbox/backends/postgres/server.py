@@ -195,6 +195,14 @@ class PostgresServer:
                 _remove(connection, self.campaign)
 
 
+def is_outage(error: psycopg.Error) -> bool:
+    """Whether the server is to blame: a connection that fails or ends (without a code, or 08, 57P, 58), or no memory,
+    disk or connection (53). A statement that was canceled, locked out or too large is somebody else's."""
+    return isinstance(error, psycopg.OperationalError) and (
+        error.sqlstate is None or error.sqlstate.startswith(("08", "53", "57P", "58"))
+    )
+
+
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)

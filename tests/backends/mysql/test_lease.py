@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import Any
 import pymysql
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from pytest_thinkingbox.backends import sweep_server
 from pytest_thinkingbox.backends.base import NotInRecord
@@ -206,6 +207,32 @@ def test_checkers_read_both_states_and_write_neither(lease: MySQLLease) -> None:
             with pytest.raises(ProgrammingError):
                 connection.execute(text("SELECT nonsense FROM nowhere"))
             assert connection.execute(query).scalar() is not None
+
+
+def test_a_session_that_ends_while_the_server_lives_is_no_outage(lease: MySQLLease) -> None:
+    """An agent can leave a view behind that ends the session of whoever reads it."""
+    lease.cut()
+    connection = lease.connect_after()
+    with pytest.raises(DBAPIError):
+        connection.execute(text("KILL CONNECTION_ID()"))
+    connection.invalidate()
+    connection.close()
+
+
+def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(lease: MySQLLease) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    lease.cut()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        connection = lease.connect_after()
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            connection.execute(text("SELECT SLEEP(20)"))
+        connection.close()
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_rows_of_the_final_state(lease: MySQLLease) -> None:

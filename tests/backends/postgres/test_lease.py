@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
@@ -189,6 +190,32 @@ def test_checkers_read_both_states_and_write_neither(lease: PostgresLease) -> No
             with pytest.raises(ProgrammingError):
                 connection.execute(text("SELECT nonsense"))
             assert connection.execute(query).scalar() is not None
+
+
+def test_a_session_that_ends_while_the_server_lives_is_no_outage(lease: PostgresLease) -> None:
+    """An agent can leave a view behind that ends the session of whoever reads it."""
+    lease.cut()
+    connection = lease.connect_after()
+    with pytest.raises(DBAPIError):
+        connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+    connection.invalidate()
+    connection.close()
+
+
+def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(lease: PostgresLease) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    lease.cut()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        connection = lease.connect_after()
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            connection.execute(text("SELECT pg_sleep(20)"))
+        connection.close()
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_rows_of_the_final_state(lease: PostgresLease) -> None:
