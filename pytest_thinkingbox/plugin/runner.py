@@ -23,7 +23,7 @@ from pytest_thinkingbox.episodes.model import Conversation, Episode
 from pytest_thinkingbox.episodes.outcomes import TRUNCATED, Verdict, failed, invalid, judge_checker
 from pytest_thinkingbox.episodes.pool import BudgetSpent, EpisodePool, Stopped, Tries
 from pytest_thinkingbox.episodes.run import current_attempt
-from pytest_thinkingbox.errors import Cause, ConfigurationError
+from pytest_thinkingbox.errors import Cause, ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.lane import LANE, Turn
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.again import episode_of
@@ -373,6 +373,9 @@ class Runner:
             lines = [f"{one.answer} to {one.question!r}: {one.reason}" for one in run.attempt.judge.rulings]
             report.sections.append(("thinkingbox judge", "\n".join(lines)))
         if run.verdict.outcome == "invalid":
+            if isinstance(error, InfrastructureDown):
+                # Where a driver failed tells nobody anything, and what its functions were given may be a password.
+                report.longrepr = str(error)
             _make_error(report, run.verdict)
         elif error is None and report.failed and run.xfail_strict:
             # Strict is judged per task, over all its attempts; one attempt that passed proves nothing.

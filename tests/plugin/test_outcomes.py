@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -304,6 +305,27 @@ def test_an_unaccounted_change_makes_credit_0(suite, run):
         assert False
     """)
     assert [(one["outcome"], one["reward"]) for one in run().records()] == [("failed", 0.0)]
+
+
+def test_an_outage_that_a_checker_meets_shows_nothing_that_a_driver_was_given(suite, run):
+    suite("""
+    from pytest_thinkingbox.errors import InfrastructureDown
+
+    def connect(password):
+        raise OSError("gone")
+
+    @shop.task("Close order 1.", solution=CLOSE_1)
+    def test_close(changes):
+        try:
+            connect("hunter" + "2")
+        except OSError as error:
+            raise InfrastructureDown("the server is gone") from error
+    """)
+    outcome = run("--junitxml=junit.xml")
+    assert outcome.counts == {"errors": 1}
+    assert outcome.outcomes() == ["infrastructure"]
+    assert "the server is gone" in outcome.text
+    assert "hunter2" not in outcome.text + Path("junit.xml").read_text()
 
 
 def test_not_strict_allows_changes_that_nobody_named(suite, run):
