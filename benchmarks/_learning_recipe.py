@@ -77,7 +77,7 @@ paths = [{json.dumps(str(suite))}]
 arguments = ["-c", {json.dumps(str(suite / "pytest.ini"))}]
 reward = "binary"
 check_seconds = 60.0
-unproved = "its solutions are played as demonstrations, and each must pass"
+unproved = "a suite of the benchmark: right demonstrations must pass, careless ones fail, broken tasks stay broken"
 tasks = {json.dumps(list(tasks))}
 
 [model]

@@ -40,7 +40,8 @@ class Result:
     trained: list[TaskCounts]
     steps: list[dict[str, Any]]
     curve: list[Point]
-    """Of tasks that are neither trained on nor judged by: episodes generated, pass@1."""
+    """Of tasks that are neither trained on nor judged by, and that chose the end of the warm-up: episodes generated,
+    pass@1."""
     seconds: list[Stage]
 
 

@@ -105,7 +105,7 @@ def warm_up(
 ) -> list[float]:
     """Next-token training on what a demonstration writes, not on what it is told; the loss of each step.
 
-    It ends after `steps`, or as soon as the policy solves `enough`, which is asked every 10 steps once the loss says$
+    It ends after `steps`, or as soon as the policy solves `enough`, which is asked every 10 steps once the loss says
     that copying has begun to work: when it does differs from seed to seed, and within 30 steps of it a policy that
     solves nothing becomes one that solves nearly everything.
     """

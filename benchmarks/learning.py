@@ -224,7 +224,7 @@ def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Cloc
         model = make_model(tokenizer, seed=seed)
         agent = DemonstratingAgent(tokens_agent(model, tokenizer))
         played = arena.play(agent, [*shown, *careless], attempts=1, seed=seed, stage="demonstrations")
-        if [one.passed for one in played] != [1] * len(shown) + [0] * len(careless):
+        if [(one.passed, one.failed) for one in played] != [(1, 0)] * len(shown) + [(0, 1)] * len(careless):
             raise SystemExit("a demonstration fails its own test, or a careless one passes it")
     asked = part(arena.tasks, "watched")
 
@@ -322,8 +322,8 @@ def watch(
     steps: Sequence[dict[str, Any]],
     clock: Clock,
 ) -> list[Point]:
-    """Episodes generated and pass@1 on the watched tasks, before the training and at each checkpoint. Nothing is
-    chosen by it: the policy that counts is the last."""
+    """Episodes generated and pass@1 on the watched tasks, before the training and at each checkpoint. They chose where
+    the warm-up ended and nothing else: the policy that counts is the last."""
     tasks = few(part(arena.tasks, "watched"), settings.judged)
     points: list[Point] = []
     with clock.stage(f"curve of {output.name}"):

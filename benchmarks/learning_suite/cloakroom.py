@@ -1,9 +1,10 @@
-"""A theatre's cloakroom: small enough for a model of half a million parameters, with rows, tools and a rule.
+"""A theatre's cloakroom: small enough for a model of 176,000 parameters, with rows, tools and a rule.
 
 A template is a verb and a kind of thing; its cases are made by arithmetic. `part` says what a case is for:
 `shown` ones are demonstrated, and `careless` ones are too, wrongly. `pool` and `broken` ones are probed and trained on;
-nothing has the tag of a broken one, as in many a real pool. The policy is looked at during training with `watched`, and
-judged by `held` (other cases of the same templates) and `unseen` (templates of which nothing else exists).
+nothing has the tag of a broken one, as in many a real pool. `watched` ones say when the warm-up ends, and the policy is
+looked at with them during training; in all of them the thing is ok. It is judged by `held` (other cases of the same
+templates) and `unseen` (templates of which nothing else exists).
 """
 
 from __future__ import annotations
