@@ -64,13 +64,16 @@ class Tally:
         members = [one for group in filled.accepted for one in group.members]
         rewards = [one.reward for one in members if one.reward is not None]
         begun = len(filled.accepted) + len(filled.uniform) + len(filled.given_up)
+        uniform = len(filled.uniform) + sum(group.uniform for group in filled.accepted)
         with self._lock:
             played = list(self._played)
         return {
             "reward": _mean(rewards),
             "groups": len(filled.accepted),
             "groups_missing": filled.missing,
-            "groups_uniform": len(filled.uniform) + sum(group.uniform for group in filled.accepted),
+            "groups_played": begun,
+            "groups_uniform": uniform,
+            "uniform_share": uniform / begun if begun else math.nan,
             "groups_given_up": len(filled.given_up),
             "groups_replaced": max(0, begun - rules.groups),
             "groups_refilled": sum(group.tries > 1 for group in filled.accepted),
@@ -104,7 +107,7 @@ def line(metrics: Metrics) -> str:
     told = [
         f"step {metrics['step']}: reward {_shown(metrics['reward'], '.3f')}",
         f"{metrics['groups']}/{metrics['groups'] + metrics['groups_missing']} groups",
-        f"{metrics['groups_uniform']} zero-variance, {metrics['groups_replaced']} replaced, "
+        f"{metrics['groups_uniform']}/{metrics['groups_played']} zero-variance, {metrics['groups_replaced']} replaced, "
         f"{metrics['groups_refilled']} refilled",
         f"{metrics['episodes_invalid']}/{metrics['episodes']} episodes invalid",
         f"{metrics['tokens_written']:,} tokens",

@@ -243,6 +243,7 @@ def test_t40_a_group_all_passed_or_all_failed_is_replaced_in_training(rollouts):
         kept = rollouts(Policy(always=status), replace_uniform=False).step(0)
         assert rewards(kept) == [reward] * 8
         assert (kept.metrics["groups_uniform"], kept.metrics["groups_replaced"]) == (2, 0)
+        assert (kept.metrics["groups_played"], kept.metrics["uniform_share"]) == (2, 1.0)
         replaced = rollouts(Policy(always=status)).step(0)
         assert rewards(replaced) == [None] * 8
         assert (replaced.metrics["groups_uniform"], replaced.metrics["groups_replaced"]) == (4, 2)

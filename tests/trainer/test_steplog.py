@@ -9,7 +9,8 @@ from thinkingbox_trainer.metrics import numbers
 from thinkingbox_trainer.steplog import StepLog
 
 PLAYED = {
-    "step": 3, "reward": 0.25, "groups": 17, "groups_missing": 1, "groups_uniform": 4, "groups_given_up": 1,
+    "step": 3, "reward": 0.25, "groups": 17, "groups_missing": 1, "groups_given_up": 1,
+    "groups_played": 22, "groups_uniform": 4, "uniform_share": 4 / 22,
     "groups_replaced": 5, "groups_refilled": 2, "episodes": 190, "episodes_invalid": 7, "invalid_share": 7 / 190,
     "tokens_trained": 9000, "tokens_written": 12345, "length_clean": 61.5, "length_refilled": math.nan,
     "seconds_model": 12.34, "seconds_tools": 0.5, "seconds_user": 0.0, "seconds_grading": 1.25, "regraded": 0,
@@ -34,7 +35,7 @@ def test_a_step_is_one_line_for_a_person_with_denominators(log):
     log.played(PLAYED)
     log.updated({"grad_norm": 0.125, "loss": -0.5})
     assert log.said == [
-        "step 3: reward 0.250; 17/18 groups; 4 zero-variance, 5 replaced, 2 refilled; 7/190 episodes invalid; "
+        "step 3: reward 0.250; 17/18 groups; 4/22 zero-variance, 5 replaced, 2 refilled; 7/190 episodes invalid; "
         "12,345 tokens; waiting (s, of all episodes): model 12.3, tools 0.5, user 0.0, grading 1.2; gradient 0.125"
     ]
 
