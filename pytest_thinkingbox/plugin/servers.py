@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import secrets
+import threading
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_thinkingbox.plugin.stash import server_key, tools_key
-from pytest_thinkingbox.plugin.xdist import is_worker, processes, worker_input
+from pytest_thinkingbox.plugin.xdist import is_worker, processes, runs_workers, worker_input
 
 if TYPE_CHECKING:
     from pytest_thinkingbox.backends.base import Backend
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.declare import Database
     from pytest_thinkingbox.plugin.options import Options
 
+_LOOK_SECONDS = 0.3
 _OWN = re.compile(r"postgres(-embedded|:[^/\s]+)?|(mysql|mariadb)(:[^/\s]+)?")
 
 
@@ -35,6 +38,8 @@ def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> No
 
     claim = config.stash[tools_key] = f"thinkingbox-{campaign}-{secrets.token_hex(2)}"
     config.pluginmanager.register(_ToolsOwner(Claim(claim)), "thinkingbox-tools")
+    if runs_workers(config):
+        config.pluginmanager.register(_Listener(_said(claim)), "thinkingbox-said")
     if _OWN.fullmatch(options.backend) is None:
         return
     from pytest_thinkingbox.backends.server.plan import ServerPlan
@@ -92,12 +97,58 @@ def open_backend(config: pytest.Config, url: str, revive: Revive | None, *, labe
 
 
 def say_to(config: pytest.Config) -> Say:
-    """Tells the person who waits, in the process that has a terminal."""
+    """Tells the person who waits; a worker, which has no terminal, through the process that has one."""
+    if is_worker(config):
+        return partial(_pass_on, _said(config.stash[tools_key]))
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if is_worker(config) or reporter is None:
+    if reporter is None:
         return lambda line: None
     write: Say = reporter.write_line
     return write
+
+
+def _said(claim: str) -> Path:
+    from pytest_thinkingbox.backends.server.claims import folder
+
+    return folder() / f"{claim}.said"
+
+
+def _pass_on(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+
+class _Listener:
+    """Shows what workers say, while the process that the user started waits for them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._shown = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="thinkingbox-said", daemon=True)
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._write = say_to(session.config)
+        self._thread.start()
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_LOOK_SECONDS):
+            self._show()
+
+    def _show(self) -> None:
+        if self._path.exists():
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+            for line in lines[self._shown :]:
+                self._write(line)
+            self._shown = len(lines)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        if self._thread.is_alive():
+            self._ended.set()
+            self._thread.join()
+            self._show()
+        self._path.unlink(missing_ok=True)
 
 
 class _Owner:

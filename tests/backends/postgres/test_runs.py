@@ -83,8 +83,8 @@ def test_one_container_for_the_whole_campaign(
     suite(TASKS)
     outcome = run(workers, f"--tb-backend={IMAGE}", "--tb-attempts=2")
     assert outcome.counts == {"passed": 6, "failed": 2}
-    if workers == "-n0":
-        assert f"thinkingbox: starting {IMAGE} in a container ..." in outcome.text
+    assert outcome.text.count(f"thinkingbox: starting {IMAGE} in a container ...") == 1
+    assert outcome.text.index(" answers after ") < outcome.text.index("passed/valid")
     left = subprocess.run(
         ["docker", "ps", "-aq", "--filter", "label=pytest-thinkingbox.claim"], capture_output=True
     )
