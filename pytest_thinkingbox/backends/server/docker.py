@@ -10,7 +10,7 @@ import secrets
 import tarfile
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -169,7 +169,7 @@ class Docker:
         for container in self._client.client.containers.list(
             all=True, filters={"label": f"{CLAIM_LABEL}={claim}"}, ignore_removed=True
         ):
-            container.remove(force=True, v=True)
+            _remove(container)
 
     def sweep(self) -> list[str]:
         """Remove containers of this machine's campaigns that nobody claims any more; their names."""
@@ -182,8 +182,7 @@ class Docker:
         for container in found:
             claim = container.labels[CLAIM_LABEL]
             if not claims.is_held(claim):
-                with suppress(NotFound):  # somebody else sweeps too
-                    container.remove(force=True, v=True)
+                _remove(container)
                 claims.forget(claim)
                 removed.append(container.name)
         return removed
@@ -204,6 +203,17 @@ class Docker:
         """The last lines that a container wrote to its output and its errors."""
         said: bytes = self._client.client.containers.get(name).logs(tail=tail)
         return said.decode(errors="replace")
+
+
+def _remove(container: Any) -> None:
+    """Whoever else removes it, too: a campaign that begins at the same time sweeps as well."""
+    try:
+        container.remove(force=True, v=True)
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code != HTTPStatus.CONFLICT:  # its removal is in progress
+            raise
 
 
 def sweep_containers() -> list[str]:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
+import platform
+import secrets
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from docker.errors import APIError
+from docker.models.containers import Container
+from requests import Response
 
 from pytest_thinkingbox.backends import local_server, server_options
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.server import claims
 from pytest_thinkingbox.backends.server.claims import Claim
+from pytest_thinkingbox.backends.server.docker import CLAIM_LABEL, HOST_LABEL, sweep_containers
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.declare import Database
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -173,3 +181,36 @@ def test_a_clone_shares_files_where_the_file_system_can_and_is_made_anyhow(embed
             assert len(lease.rows("orders", {})) == 2
             lease.release()
         backend.close()
+
+
+def left_behind() -> str:
+    """A container whose claim nobody holds."""
+    name = f"thinkingbox-left-{secrets.token_hex(4)}"
+    labels = [f"--label={CLAIM_LABEL}={name}", f"--label={HOST_LABEL}={platform.node()}"]
+    subprocess.run(["docker", "create", f"--name={name}", *labels, IMAGE], check=True, capture_output=True)
+    return name
+
+
+def test_campaigns_that_begin_together_all_sweep_what_was_left_behind(docker: None) -> None:
+    names = {left_behind() for _ in range(3)}
+    with ThreadPoolExecutor() as pool:
+        swept = [one.result() for one in [pool.submit(sweep_containers) for _ in range(4)]]
+    assert names <= set(chain(*swept))
+    listed = subprocess.run(["docker", "ps", "-a", "--format={{.Names}}"], capture_output=True, text=True)
+    assert not names & set(listed.stdout.split())
+
+
+def test_a_container_that_somebody_else_is_removing_is_swept(
+    docker: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = left_behind()
+    remove = Container.remove
+
+    def conflicting(container: Container, **options: Any) -> None:
+        remove(container, **options)
+        response = Response()
+        response.status_code = 409
+        raise APIError("removal is already in progress", response)
+
+    monkeypatch.setattr(Container, "remove", conflicting)
+    assert name in sweep_containers()
