@@ -54,6 +54,10 @@ class Lease(Protocol):
     def alive(self) -> bool:
         """Whether the server answers a control probe (always true where there is no server)."""
 
+    def blames(self, error: BaseException, *, connecting: bool, lost: bool) -> bool:
+        """Whether the database itself is to blame for an error of a driver, and not what the agent did: an outage.
+        `connecting` where a connection could not be opened, `lost` where one ended. May ask the server."""
+
     def release(self) -> None:
         """Give the database back. Safe to call twice, and whatever state it is in."""
 

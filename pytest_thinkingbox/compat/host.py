@@ -26,7 +26,7 @@ from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.threads import run_in_turn
 from pytest_thinkingbox.tools.connection import Connection
 from pytest_thinkingbox.tools.ending import to_the_end
-from pytest_thinkingbox.tools.failures import DatabaseWatch
+from pytest_thinkingbox.tools.failures import DatabaseWatch, nobody_to_blame
 from pytest_thinkingbox.tools.host import Stage
 from pytest_thinkingbox.tools.play import play
 from pytest_thinkingbox.tools.routes import Route
@@ -86,7 +86,8 @@ class DatasetHost:
             await opened.begin()
             routes = routes_of(self.task, opened.connections)
             toolbox = _Toolbox(
-                self.task, Toolbox(routes, limits=limits, scrubber=scrubber, watch=DatabaseWatch())
+                self.task,
+                Toolbox(routes, limits=limits, scrubber=scrubber, watch=DatabaseWatch(nobody_to_blame)),
             )
             await opened.replay(toolbox)
             yield self._stage(opened, toolbox, engine, user)

@@ -56,6 +56,10 @@ class RemadeLease:
     def alive(self) -> bool:
         return True
 
+    def blames(self, error: BaseException, *, connecting: bool, lost: bool) -> bool:
+        """Nobody plays here."""
+        return False
+
     def release(self) -> None:
         self._released = True
         made, self._made = self._made, None

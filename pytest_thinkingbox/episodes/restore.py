@@ -95,5 +95,8 @@ class Unmade:
     def alive(self) -> bool:
         return self._lease.alive()
 
+    def blames(self, error: BaseException, *, connecting: bool, lost: bool) -> bool:
+        return self._lease.blames(error, connecting=connecting, lost=lost)
+
     def release(self) -> None:
         self._lease.release()

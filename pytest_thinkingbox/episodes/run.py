@@ -266,6 +266,7 @@ async def _converse(
                     tools=request.tools,
                     containers=world.containers,
                     alive=lease.alive,
+                    blames=lease.blames,
                 )
             )
         )

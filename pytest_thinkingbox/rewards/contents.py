@@ -40,6 +40,7 @@ from pytest_thinkingbox.selection.contents import (
     words_digest,
 )
 from pytest_thinkingbox.tools.containers import Containers
+from pytest_thinkingbox.tools.failures import nobody_to_blame
 from pytest_thinkingbox.tools.session import open_toolbox
 
 _IN_PROCESS = ("functions", "in_process")
@@ -203,6 +204,8 @@ def _tools(environment: Environment) -> Sequence[Any]:
             seed=1,
             limits=Limits(),
             containers=Containers(),
+            alive=lambda: True,
+            blames=nobody_to_blame,
         ) as toolbox:
             return tuple(toolbox.specs)
 

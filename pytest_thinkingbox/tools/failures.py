@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import event
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.engine import ExceptionContext
 
-# SQLite has no error class of its own for a file that is gone or a disk that is full.
-_SQLITE_DEAD = ("disk i/o error", "unable to open database file", "database or disk is full")
-# PostgreSQL; MariaDB and MySQL, whose tables are full when their disk is.
-_SERVER_FULL = re.compile(r"no space left on device|\bthe table '.*' is full", re.IGNORECASE)
+
+class Blames(Protocol):
+    """`Lease.blames`: whether the database itself is to blame for an error of a driver."""
+
+    def __call__(self, error: BaseException, *, connecting: bool, lost: bool) -> bool: ...
+
+
+def nobody_to_blame(error: BaseException, *, connecting: bool, lost: bool) -> bool:
+    """For tools without a database."""
+    return False
 
 
 class DatabaseWatch:
     """Remembers the first sign that an attempt's database is dead, whatever the tool makes of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, blames: Blames) -> None:
         self.dead: str | None = None
+        self._blames = blames
 
     @contextmanager
     def on(self, engine: Engine) -> Iterator[None]:
@@ -39,30 +44,22 @@ class DatabaseWatch:
     def saw(self, error: BaseException) -> None:
         """Look at an exception that escaped from a tool, and at those that caused it."""
         for one in _chain(error):
-            if is_dead(one):
-                self.dead = self.dead or first_line(one)
+            if isinstance(one, DBAPIError):
+                lost = one.connection_invalidated  # also without a statement: by what ends a transaction
+                self._look(one.orig or one, connecting=one.statement is None and not lost, lost=lost)
+            else:
+                self._look(one, connecting=False, lost=False)
 
     def _handle(self, context: ExceptionContext) -> None:
-        if context.is_disconnect or context.connection is None:
-            self.dead = self.dead or first_line(context.original_exception)
-        else:
-            self.saw(context.sqlalchemy_exception or context.original_exception)
-
-
-def is_dead(error: BaseException) -> bool:
-    """Whether this exception says that the database itself is gone, not that a statement was refused."""
-    if isinstance(error, DBAPIError):
-        if error.connection_invalidated:
-            return True
-        origin: BaseException = error.orig or error
-        return (
-            is_dead(origin)
-            or bool(_SERVER_FULL.search(str(origin)))
-            or (isinstance(error, InterfaceError) and not isinstance(origin, sqlite3.Error))
+        self._look(
+            context.original_exception,
+            connecting=context.connection is None,
+            lost=bool(context.is_disconnect),
         )
-    if isinstance(error, sqlite3.Error):
-        return str(error).lower().startswith(_SQLITE_DEAD)
-    return False
+
+    def _look(self, error: BaseException, *, connecting: bool, lost: bool) -> None:
+        if self.dead is None and self._blames(error, connecting=connecting, lost=lost):
+            self.dead = first_line(error)
 
 
 def sentence(error: DBAPIError) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_thinkingbox.tools.connection import Connection
     from pytest_thinkingbox.tools.containers import Containers
     from pytest_thinkingbox.tools.direct import DirectConnection
-    from pytest_thinkingbox.tools.failures import DatabaseWatch
+    from pytest_thinkingbox.tools.failures import Blames, DatabaseWatch
 
     AnyConnection = Connection | DirectConnection
 
@@ -201,12 +201,13 @@ async def open_toolbox(
     workdir: Path | None = None,
     tools: Tools | None = None,
     containers: Containers,
-    alive: Callable[[], bool] = lambda: True,
+    alive: Callable[[], bool],
+    blames: Blames,
 ) -> AsyncIterator[Toolbox]:
     """Sessions with all servers of the environment, for one attempt; closed, processes and all, at the end.
 
     `mail_host` is "" without a mail sink, `http_url` without an HTTP sink; `tools` are the task's own; `containers`
-    are those of this process; `alive` says whether the database's server answers. Raises ConfigurationError for what
+    are those of this process; `alive` and `blames` are those of the lease. Raises ConfigurationError for what
     the author has to change (placeholders, two tools of one name, no such program) and InfrastructureDown for a
     server that does not start.
     """
@@ -236,7 +237,7 @@ async def open_toolbox(
         "workdir": str(workdir) if workdir else None,
     }
     labels = [_label(environment, index) for index in range(len(environment.servers))]
-    watch = DatabaseWatch()
+    watch = DatabaseWatch(blames)
     connections: list[AnyConnection] = []
     scrubber = Scrubber(database_url)
     with watch.on(engine):

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from pytest_thinkingbox.backends.sqlite.lease import is_outage
 from pytest_thinkingbox.declare import Database, Environment, Limits, Server, Tools
 from pytest_thinkingbox.tools.containers import Containers
 from pytest_thinkingbox.tools.session import Toolbox, open_toolbox
@@ -59,6 +60,7 @@ class World:
             tools=task_tools,
             containers=containers or Containers(),
             alive=lambda: self.alive,
+            blames=lambda error, **_: is_outage(error, folder=self.file.parent),
         ) as toolbox:
             yield toolbox
 

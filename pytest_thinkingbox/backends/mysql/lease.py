@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pymysql.err import MySQLError
 from sqlalchemy import Connection, Engine
 
 from pytest_thinkingbox.backends.base import NotInRecord
@@ -196,6 +197,16 @@ class MySQLLease:
 
     def alive(self) -> bool:
         return self._server.alive()
+
+    def blames(self, error: BaseException, *, connecting: bool, lost: bool) -> bool:
+        """Any statement can SIGNAL any number, so that of an outage the server itself is asked."""
+        if not isinstance(error, MySQLError):  # other drivers are not known here
+            return (lost or connecting) and not self.alive()
+        if connecting:
+            return not sql.is_refused_login(error)
+        if sql.number_of(error) in sql.NO_DISK:
+            return not self._server.has_room()
+        return (lost or sql.is_outage(error)) and not self.alive()
 
     def release(self) -> None:
         with self._lock:

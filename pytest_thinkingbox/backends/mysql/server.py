@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -198,6 +199,22 @@ class MySQLServer:
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
         return self._probe()
+
+    def has_room(self) -> bool:
+        """Whether the server can still write a mebibyte."""
+        return Probe(self._write, refused=MySQLError)()
+
+    def _write(self) -> None:
+        name = sql.name(self.home, f"room_{secrets.token_hex(4)}")
+        connection = self.connect()
+        try:
+            query(connection, f"CREATE TABLE {name} (filler LONGBLOB)")
+            try:
+                query(connection, f"INSERT INTO {name} VALUES (REPEAT('x', 1048576))")
+            finally:
+                query(connection, f"DROP TABLE {name}")
+        finally:
+            shut(connection)
 
     def sweep(self) -> list[str]:
         """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""

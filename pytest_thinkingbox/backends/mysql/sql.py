@@ -21,6 +21,15 @@ _OUTAGES = frozenset({
 })  # fmt: skip
 """No disk, no memory, no connection, a server that ends; 1927 is MariaDB's for a session that was ended."""
 
+NO_DISK = frozenset({ER.DISK_FULL, ER.RECORD_FILE_FULL})
+
+_LOGIN_REFUSED = frozenset({
+    ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.BAD_DB_ERROR, ER.TOO_MANY_USER_CONNECTIONS,
+    ER.USER_LIMIT_REACHED, ER.MUST_CHANGE_PASSWORD, 1862,
+})  # fmt: skip
+"""Of a server that is well: it knows the user, the database and how many sessions the user has; 1862 is MySQL's for an
+expired password."""
+
 _DEFINER = re.compile(r"\bDEFINER=`(?:[^`]|``)*`(?:@`(?:[^`]|``)*`)? ?")
 
 
@@ -57,10 +66,21 @@ def query(connection: Connection, statement: str | bytes) -> list[tuple[Any, ...
 
 def is_outage(error: MySQLError) -> bool:
     """Whether the server is to blame: PyMySQL has one class for that and for much that a statement does wrong."""
-    number = error.args[0] if error.args else None
+    number = number_of(error)
     return isinstance(error, InterfaceError) or (
-        isinstance(number, int) and (number in _OUTAGES or 2000 <= number < 3000)
+        number is not None and (number in _OUTAGES or 2000 <= number < 3000)
     )
+
+
+def number_of(error: MySQLError) -> int | None:
+    """The server's or PyMySQL's number; None for what has none."""
+    number = error.args[0] if error.args else None
+    return number if isinstance(number, int) else None
+
+
+def is_refused_login(error: MySQLError) -> bool:
+    """Whether the server answers and does not let in this user, of whose password, sessions and database it says so."""
+    return number_of(error) in _LOGIN_REFUSED
 
 
 def first_line(error: BaseException) -> str:

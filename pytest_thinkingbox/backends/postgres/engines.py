@@ -89,8 +89,6 @@ class Engines:
         set_up = self._model.on_connect()  # type: ignore[no-untyped-call]
         if set_up is not None:
             event.listen(engine, "connect", lambda connection, _record: set_up(connection))
-        if gate is not None:
-            event.listen(engine, "handle_error", gate.attribute)
         return engine
 
     def _learn(self, url: URL, connect: Callable[[], Any]) -> None:
@@ -106,20 +104,10 @@ class Engines:
 class Gate:
     """Whether an attempt's engine still opens connections, and those that it opened."""
 
-    def __init__(self, alive: Callable[[], bool]) -> None:
-        """`alive` says whether the server answers."""
+    def __init__(self) -> None:
         self.shut = False
-        self._alive = alive
         self._lock = threading.Lock()
         self._connections: list[psycopg.Connection[Any]] = []
-
-    def attribute(self, context: ExceptionContext) -> None:
-        """A session that ended while the server lives was ended by the agent itself: that is no outage.
-
-        Raising here keeps listeners that look for outages from hearing of it.
-        """
-        if context.is_disconnect and not self.shut and self._alive():
-            raise OperationalError(context.statement, None, context.original_exception)
 
     def keep(self, connection: psycopg.Connection[Any]) -> None:
         with self._lock:

@@ -27,7 +27,7 @@ from pytest_thinkingbox.backends.postgres.log import Written, read_written, rows
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
 from pytest_thinkingbox.backends.postgres.programs import run_pg_dump
 from pytest_thinkingbox.backends.postgres.rebuild import rebuild
-from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role
+from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role, is_locked_out
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer, is_outage
 from pytest_thinkingbox.backends.postgres.template import Template
@@ -40,6 +40,9 @@ from pytest_thinkingbox.whole import whole
 _CUT_SECONDS = 10.0
 _MANY_KEYS = 20_000
 """Rows of one table from which on reading the whole table costs less than picking them."""
+
+_NO_DISK = ("53100", "58030")
+"""disk_full, io_error"""
 
 AdminConnection = psycopg.Connection[Any]
 
@@ -82,7 +85,7 @@ class PostgresLease:
         self._on_read = on_read
         self._on_release = on_release
         self._lock = threading.RLock()
-        self._gate = Gate(server.alive)
+        self._gate = Gate()
         self._judge: AdminConnection | None = None
         self._cut = False
         self._released = False
@@ -261,6 +264,22 @@ class PostgresLease:
 
     def alive(self) -> bool:
         return self._server.alive()
+
+    def blames(self, error: BaseException, *, connecting: bool, lost: bool) -> bool:
+        if lost or not isinstance(error, psycopg.OperationalError):  # other drivers are not known here
+            return (lost or connecting) and not self.alive()
+        if connecting or error.pgconn is not None:
+            return not (self.alive() and self._locked_itself_out())
+        if error.sqlstate in _NO_DISK:  # which a function that the agent writes can also raise
+            return error.diag.source_function != "exec_stmt_raise"
+        return is_outage(error) and not self.alive()
+
+    def _locked_itself_out(self) -> bool:
+        try:
+            with self._server.admin() as connection:
+                return is_locked_out(connection, self.login, database=self.database)
+        except InfrastructureDown:
+            return False
 
     def release(self) -> None:
         with self._lock:

@@ -123,8 +123,9 @@ SELECT 'default privileges',
   concat_ws(' ', pg_get_userbyid(defaclrole), nullif(defaclnamespace, 0)::regnamespace, defaclobjtype), defaclacl::text
 FROM pg_default_acl
 UNION ALL
-SELECT 'setting', concat_ws(' ', nullif(setrole, 0)::regrole, 'of the database'), setconfig::text
-FROM pg_db_role_setting WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+SELECT 'setting', 'of the database', setconfig::text
+FROM pg_db_role_setting
+WHERE setrole = 0 AND setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
 UNION ALL
 SELECT 'comment', concat_ws('.', ns.prefix || d.objoid::regclass, a.attname), d.description
 FROM pg_description d JOIN pg_class c ON c.oid = d.objoid AND d.classoid = 'pg_class'::regclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ CONNECTION_LIMIT = 8
 STATEMENT_SECONDS = 60
 IDLE_IN_TRANSACTION_SECONDS = 600
 TEMPORARY_FILES = "1GB"
+_SETTINGS = {
+    "statement_timeout": f"{STATEMENT_SECONDS}s",
+    "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
+    "temp_file_limit": TEMPORARY_FILES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +92,7 @@ def create_attempt_role(
                 sql.Identifier(agents_of(campaign)),
             )
         )
-        for setting, value in (
-            ("statement_timeout", f"{STATEMENT_SECONDS}s"),
-            ("idle_in_transaction_session_timeout", f"{IDLE_IN_TRANSACTION_SECONDS}s"),
-            ("temp_file_limit", TEMPORARY_FILES),
-        ):
+        for setting, value in _SETTINGS.items():
             connection.execute(
                 sql.SQL("ALTER ROLE {} SET {} = {}").format(role, sql.Identifier(setting), sql.Literal(value))
             )
@@ -108,6 +110,31 @@ def create_attempt_role(
                 )
             )
     return login
+
+
+def is_locked_out(connection: Connection, login: Login, *, database: str) -> bool:
+    """Whether this attempt's role did something for which it can open no more connections.
+
+    It may change its own password and settings (with some no session can begin), give up its rights, and use up its
+    connections.
+    """
+    row = connection.execute(
+        "SELECT rolpassword, has_database_privilege(rolname, %(database)s, 'CONNECT'),"
+        " (SELECT count(*) FROM pg_stat_activity WHERE usesysid = role.oid),"
+        " ARRAY(SELECT unnest(setconfig) FROM pg_db_role_setting WHERE setrole = role.oid)"
+        " FROM pg_authid AS role WHERE rolname = %(name)s",
+        {"name": login.name, "database": database},
+    ).fetchone()
+    if row is None:
+        return False
+    stored, may_connect, sessions, settings = row
+    given = {f"{name}={value}" for name, value in _SETTINGS.items()}
+    return (
+        not _is_verifier_of(stored, login.password)
+        or not may_connect
+        or sessions >= CONNECTION_LIMIT
+        or any(one not in given for one in settings if not one.startswith("role="))
+    )
 
 
 def drop_attempt_role(connection: Connection, *, name: str, database: str | None) -> None:
@@ -145,12 +172,17 @@ def grant_rows(connection: Connection, campaign: Campaign, *, ddl: bool) -> None
             )
 
 
-def verifier(password: str) -> str:
+def _is_verifier_of(stored: str | None, password: str) -> bool:
+    found = re.fullmatch(r"SCRAM-SHA-256\$1:([^$]+)\$.*", stored or "")
+    return found is not None and stored == verifier(password, salt=base64.b64decode(found[1]))
+
+
+def verifier(password: str, *, salt: bytes | None = None) -> str:
     """What PostgreSQL keeps of a password (RFC 5803), so that the password itself is in no statement.
 
     One round instead of 4096: the password is random and long, so nothing is gained by making a guess slow.
     """
-    salt = secrets.token_bytes(16)
+    salt = salt or secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
     client = hmac.digest(salted, b"Client Key", "sha256")
     server = hmac.digest(salted, b"Server Key", "sha256")

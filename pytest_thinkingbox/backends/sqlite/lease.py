@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -42,6 +43,20 @@ _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_
 _DAMAGED = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT}
 )
+_DEAD = ("disk i/o error", "unable to open database file")
+_FULL = "database or disk is full"
+_ROOM = 64 << 20  # bytes: more than one statement needs
+
+
+def is_outage(error: BaseException, *, folder: Path) -> bool:
+    """Whether the file is gone, or the disk that it is on is full: SQLite has no class of its own for either.
+
+    What a trigger raises is an IntegrityError, and the disk is asked because an agent can limit the size of its file.
+    """
+    if not isinstance(error, sqlite3.OperationalError):
+        return False
+    said = str(error).lower()
+    return said.startswith(_DEAD) or (said.startswith(_FULL) and disk_usage(folder).free < _ROOM)
 
 
 class SqliteLease:
@@ -212,6 +227,9 @@ class SqliteLease:
 
     def alive(self) -> bool:
         return True
+
+    def blames(self, error: BaseException, *, connecting: bool, lost: bool) -> bool:
+        return is_outage(error, folder=self._file.path.parent)
 
     def release(self) -> None:
         with LANE.turn(), self._lock:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from sqlalchemy import make_url, text
-from sqlalchemy.exc import DBAPIError
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
@@ -103,6 +102,7 @@ def test_t36_refused(lease: PostgresLease, statement: str) -> None:
         "DROP OWNED BY CURRENT_USER",
         "ALTER ROLE CURRENT_USER PASSWORD 'mine'",
         "ALTER ROLE CURRENT_USER SET search_path = nowhere",
+        "ALTER ROLE CURRENT_USER IN DATABASE {database} SET search_path = nowhere",
         "SELECT pg_advisory_lock(1)",
         "SELECT nextval('orders_id_seq') FROM generate_series(1, 100)",
         "LISTEN everything; NOTIFY everything",
@@ -110,7 +110,7 @@ def test_t36_refused(lease: PostgresLease, statement: str) -> None:
 )
 def test_without_effect(shared: PostgresBackend, lease: PostgresLease, statement: str) -> None:
     with raw(lease) as connection:
-        connection.execute(statement)
+        connection.execute(statement.format(database=lease.database))
     lease.cut()
     assert lease.read_changes(audit=True) == StateDiff()
     following = shared.acquire(ENVIRONMENT, None, attempt_id="b")
@@ -170,38 +170,6 @@ def test_it_gets_a_few_connections_only(lease: PostgresLease) -> None:
 def test_its_statements_have_a_limit_of_time(lease: PostgresLease) -> None:
     with raw(lease) as connection:
         assert connection.execute("SHOW statement_timeout").fetchone() == ("1min",)
-
-
-def test_a_session_that_the_agent_ends_itself_is_no_outage(lease: PostgresLease) -> None:
-    from pytest_thinkingbox.tools.failures import DatabaseWatch
-
-    watch = DatabaseWatch()
-    with watch.on(lease.engine):
-        with pytest.raises(DBAPIError), lease.engine.begin() as connection:
-            connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
-        assert watch.dead is None
-        with lease.engine.begin() as connection:
-            assert connection.execute(text("SELECT count(*) FROM orders")).scalar() == 2
-
-
-def test_a_server_that_ends_all_sessions_is_an_outage(server: str, admin: psycopg.Connection[object]) -> None:
-    from pytest_thinkingbox.tools.failures import DatabaseWatch
-
-    backend = PostgresBackend(server, label=f"outage-{secrets.token_hex(4)}")
-    lease = backend.acquire(ENVIRONMENT, None, attempt_id="a")
-    watch = DatabaseWatch()
-    with watch.on(lease.engine), lease.engine.connect() as connection:
-        connection.execute(text("SELECT 1"))
-        admin.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-            " WHERE application_name = %s OR usename = %s",
-            [f"thinkingbox {backend._campaign.part}", lease.login.name],
-        )
-        with pytest.raises(DBAPIError):
-            connection.execute(text("SELECT 1"))
-    assert watch.dead is not None
-    lease.release()
-    backend.close()
 
 
 def test_a_lock_that_the_agent_holds_does_not_hold_up_the_verdict(lease: PostgresLease) -> None:
@@ -304,3 +272,37 @@ def test_t36_a_role_with_ddl_can_connect_nowhere_else(
         with pytest.raises(psycopg.OperationalError, match=r"permission denied|not currently accepting"):
             psycopg.connect(url.render_as_string(hide_password=False))
     other.release()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP OWNED BY CURRENT_USER",
+        "ALTER ROLE CURRENT_USER PASSWORD 'mine'",
+        "ALTER ROLE CURRENT_USER SET default_transaction_read_only = on",
+        "ALTER ROLE CURRENT_USER IN DATABASE {other} SET default_transaction_read_only = on",
+        "ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC",
+    ],
+)
+def test_t36_what_an_agent_does_as_the_owner_reaches_no_other_attempt(
+    shared: PostgresBackend, statement: str
+) -> None:
+    environment = environment_of(*SHOP, ddl=True)
+    hostile, other = (shared.acquire(environment, None, attempt_id=name) for name in "ab")
+    with raw(hostile) as connection:
+        connection.execute(statement.format(other=other.database))
+    hostile.cut()
+    hostile.read_changes(audit=True)
+    hostile.release()
+    following = shared.acquire(environment, None, attempt_id="c")
+    for lease in (other, following):
+        with raw(lease) as connection:
+            connection.execute("CREATE SCHEMA fresh")
+            connection.execute("CREATE TEMPORARY TABLE mine (a int)")
+            connection.execute("ALTER TABLE lines ADD COLUMN price int")
+            connection.execute("INSERT INTO orders (status) VALUES ('x')")
+        lease.cut()
+        changes = lease.read_changes(audit=True)
+        assert [change.key for change in changes.rows] == [(3,)]
+        assert len(changes.schema) == 2, changes.schema
+        lease.release()

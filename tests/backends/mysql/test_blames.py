@@ -1,0 +1,160 @@
+"""Whose fault it is that a statement or a connection failed: the agent's, or the server's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pymysql
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from pytest_thinkingbox.backends.mysql import MySQLBackend
+from pytest_thinkingbox.backends.mysql.lease import MySQLLease
+from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
+from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.state.model import StateDiff
+from pytest_thinkingbox.tools.failures import DatabaseWatch
+from tests.support.sql_tool import play
+
+from .conftest import Make
+from .worlds import SHOP, connect, environment_of, execute, only_mariadb
+
+ENVIRONMENT = environment_of(*SHOP)
+WITH_DDL = environment_of(*SHOP, ddl=True)
+END_IT = "KILL CONNECTION_ID()"
+
+
+@pytest.fixture
+def lease(shared: MySQLBackend) -> Iterator[MySQLLease]:
+    made = shared.acquire(ENVIRONMENT, None, attempt_id="a")
+    yield made
+    made.release()
+
+
+def judged(lease: MySQLLease) -> StateDiff:
+    lease.cut()
+    return lease.read_changes(audit=True)
+
+
+def test_a_session_that_the_agent_ends_is_replaced_by_another_one(lease: MySQLLease) -> None:
+    ended, _, after = play(lease, [END_IT, "SELECT 1", "SELECT count(*) FROM orders"])
+    assert ended.error
+    assert (after.text, after.error) == ("[(2,)]", False)
+    assert judged(lease) == StateDiff()
+
+
+def test_a_session_that_the_agent_lets_run_out_is_no_outage(lease: MySQLLease) -> None:
+    watch = DatabaseWatch(lease.blames)
+    with watch.on(lease.engine), lease.engine.connect() as connection:
+        connection.execute(text("SET SESSION wait_timeout = 1"))
+        time.sleep(2.5)
+        with pytest.raises(Exception, match=r"2006|2013|4031|gone away|Lost"):
+            connection.execute(text("SELECT 1"))
+    assert watch.dead is None
+
+
+def test_an_agent_that_changes_its_password_is_told_so_and_judged(lease: MySQLLease) -> None:
+    password = "PASSWORD('Mine-2026')" if lease._server.kind == "MariaDB" else "'Mine-2026'"
+    done, ended = play(lease, [f"SET PASSWORD = {password}", END_IT])
+    # MySQL remembers the old one until somebody comes with the new one.
+    connect(make_url(lease.url).set(password="Mine-2026").render_as_string(hide_password=False)).close()
+    after = play(lease, ["INSERT INTO orders (status) VALUES ('x')"] * 2)
+    assert not done.error, done.text
+    assert ended.error
+    assert [one.error for one in after] == [True, True], after
+    assert lease.login.password not in str(after)
+    assert judged(lease) == StateDiff()
+
+
+def test_an_agent_that_takes_all_its_connections_is_told_so(lease: MySQLLease) -> None:
+    held = [connect(lease.url) for _ in range(CONNECTION_LIMIT)]
+    [output] = play(lease, ["SELECT 1"])
+    assert output.error
+    assert "max_user_connections" in output.text
+    for one in held:
+        one.close()
+
+
+def test_an_agent_that_drops_its_database_is_told_so_and_judged(shared: MySQLBackend) -> None:
+    lease = shared.acquire(WITH_DDL, None, attempt_id="d")
+    done, _, after = play(lease, [f"DROP DATABASE {lease.database}", END_IT, "SELECT 1"])
+    assert not done.error, done.text
+    assert after.error
+    assert {(one.action, one.type) for one in judged(lease).schema} >= {("dropped", "table")}
+    lease.release()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SIGNAL SQLSTATE 'HY000' SET MESSAGE_TEXT = 'The table ''orders'' is full', MYSQL_ERRNO = 1114",
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'No space left on device', MYSQL_ERRNO = 1021",
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'gone', MYSQL_ERRNO = 2006",
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'gone', MYSQL_ERRNO = 2013",
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'shutdown', MYSQL_ERRNO = 1053",
+        "SIGNAL SQLSTATE '08004' SET MESSAGE_TEXT = 'too many', MYSQL_ERRNO = 1040",
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'memory', MYSQL_ERRNO = 1037",
+        "INSERT INTO orders (status, total) VALUES ('x', 'the table ''orders'' is full')",
+    ],
+)
+def test_an_error_that_says_outage_is_none_when_the_agent_raised_it(
+    lease: MySQLLease, statement: str
+) -> None:
+    raised, *after = play(lease, [statement, "SELECT 1", "SELECT 2"])
+    assert raised.error, raised
+    assert not after[-1].error, after
+    assert judged(lease) == StateDiff()
+
+
+def test_sessions_that_all_end_are_an_outage(make: Make, admin: pymysql.Connection) -> None:
+    backend = make()
+    lease = backend.acquire(ENVIRONMENT, None, attempt_id="a")
+    watch = DatabaseWatch(lease.blames)
+    with watch.on(lease.engine), lease.engine.connect() as connection:
+        connection.execute(text("SELECT 1"))
+        end_all(admin, backend, lease)
+        with pytest.raises(Exception, match=r"2006|2013|gone away|Lost|killed"):
+            connection.execute(text("SELECT 1"))
+    assert watch.dead is not None
+    with pytest.raises(InfrastructureDown):
+        lease.cut()
+    lease.release()
+
+
+def end_all(admin: pymysql.Connection, backend: MySQLBackend, lease: MySQLLease) -> None:
+    keeper = backend._server._keeper.thread_id()
+    sessions = execute(
+        admin, f"SELECT ID FROM information_schema.PROCESSLIST WHERE USER = '{lease.login.name}'"
+    )
+    for session in (keeper, *(one for (one,) in sessions)):
+        execute(admin, f"KILL CONNECTION {session}")
+
+
+@pytest.mark.parametrize("ended", ["a session", "all sessions"])
+def test_an_engine_of_the_tools_own_is_judged_by_the_same_rule(
+    make: Make, admin: pymysql.Connection, ended: str
+) -> None:
+    """A tool that connects by itself is seen only by what it raises."""
+    backend = make()
+    lease = backend.acquire(ENVIRONMENT, None, attempt_id="a")
+    watch = DatabaseWatch(lease.blames)
+    own = create_engine(lease.url)
+    try:
+        with own.connect() as connection:
+            connection.execute(text("SELECT 1"))
+            if ended == "all sessions":
+                end_all(admin, backend, lease)
+            connection.execute(text(END_IT))
+            connection.execute(text("SELECT 1"))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the watch is to see it
+        watch.saw(error)
+    assert (watch.dead is not None) is (ended == "all sessions")
+    own.dispose()
+    lease.release()
+
+
+@only_mariadb
+def test_a_server_that_can_write_has_room(shared: MySQLBackend) -> None:
+    assert shared._server.has_room()
+    assert execute(connect(shared._url), f"SHOW TABLES IN {shared._server.home} LIKE 'room%'") == []
