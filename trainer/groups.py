@@ -7,7 +7,7 @@ successes otherwise.
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -115,6 +115,7 @@ def fill(tasks: Iterator[str], play: Play, rules: Rules) -> Filled:
     """
     filled = Filled()
     waiting: deque[_Running] = deque()
+    begun: Counter[str] = Counter()
     while True:
         while len(filled.accepted) + len(waiting) < rules.groups:
             if filled.episodes + rules.size > rules.most_episodes:
@@ -122,7 +123,9 @@ def fill(tasks: Iterator[str], play: Play, rules: Rules) -> Filled:
             task = next(tasks, None)
             if task is None:
                 break
-            waiting.append(_Running(task, play, rules.size))
+            # A task that comes a second time has members of its own: other seeds.
+            waiting.append(_Running(task, play, rules.size, first=begun[task] * rules.size + 1))
+            begun[task] += 1
             filled.episodes += rules.size
         if not waiting:
             break
@@ -157,11 +160,12 @@ def _complete(running: _Running, rules: Rules, filled: Filled) -> list[Member] |
 
 
 class _Running:
-    def __init__(self, task: str, play: Play, size: int) -> None:
+    def __init__(self, task: str, play: Play, size: int, *, first: int) -> None:
         self.task = task
         self.tries = 1
         self._play = play
-        self._futures = [play(task, member, 1) for member in range(1, size + 1)]
+        self._first = first
+        self._futures = [play(task, first + at, 1) for at in range(size)]
 
     def members(self) -> list[Member]:
         return [future.result() for future in self._futures]
@@ -169,4 +173,4 @@ class _Running:
     def again(self, which: Sequence[int]) -> None:
         self.tries += 1
         for at in which:
-            self._futures[at] = self._play(self.task, at + 1, self.tries)
+            self._futures[at] = self._play(self.task, self._first + at, self.tries)

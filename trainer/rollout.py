@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -116,8 +116,8 @@ class Rollouts:
             rules.groups * rules.size, thread_name_prefix="thinkingbox-members"
         )
 
-    def step(self, number: int) -> Step:
-        """Raises TrainingStopped."""
+    def step(self, number: int, tasks: Iterator[str] | None = None) -> Step:
+        """Of `tasks`, in their order, else of those whose turn it is in the pool. Raises TrainingStopped."""
 
         tally = Tally()
         seen = self._look(number)
@@ -133,7 +133,7 @@ class Rollouts:
             )
 
         began = time.perf_counter()
-        filled = fill(self._cursor.step(), play, self._rules)
+        filled = fill(self._cursor.step() if tasks is None else tasks, play, self._rules)
         metrics = {
             "step": number,
             **tally.metrics(filled, self._rules),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,11 @@ from trl import GRPOConfig, GRPOTrainer
 
 from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
 from thinkingbox_trainer.commands import launch_command
-from thinkingbox_trainer.metrics import Metrics, numbers
-from thinkingbox_trainer.ranks import ROLLOUT_SECONDS, lead
+from thinkingbox_trainer.handing import Handing, demand_one_reward
+from thinkingbox_trainer.metrics import numbers
+from thinkingbox_trainer.ranks import ROLLOUT_SECONDS
 from thinkingbox_trainer.recipe import Recipe
-from thinkingbox_trainer.rollout import Row, Step
+from thinkingbox_trainer.rollout import Step
 from thinkingbox_trainer.saving import Saving
 
 MakeStep = Callable[[int], Step]
@@ -54,15 +56,14 @@ def make_trainer(
     it. `before` is called in every process before the rows of a step are made: with its number, the model, and the
     device that computes.
     """
-    skipping = _Skip()
-    rollout = _Rollout(make_step, skipping, before)
+    handing = Handing()
 
     def thinkingbox_reward(
         *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
     ) -> list[float | None]:
         """What the rollout brought with each row, and the figures of the step for TRL's own log."""
-        if rollout.is_leader:
-            for name, value in numbers(rollout.metrics).items():
+        if make_step is not None:
+            for name, value in numbers(handing.metrics).items():
                 log_metric(f"thinkingbox/{name}", value)
         return list(reward)
 
@@ -78,9 +79,9 @@ def make_trainer(
             args=_config(recipe, output if saving is None else saving.writing, saves=saving is not None),
             reward_funcs=[thinkingbox_reward],
             train_dataset=Dataset.from_list(rows),
-            rollout_func=rollout,
+            rollout_func=_Rollout(make_step, handing, before),
             callbacks=[
-                skipping,
+                handing.skipping,
                 *([] if recipe.generation else [_Updates(updated)]),
                 _Logged(logged),
                 *others,
@@ -172,53 +173,18 @@ def _follow_weights(trainer: GRPOTrainer, updated: Callable[[int], None], *, to:
 
 class _Rollout:
     def __init__(
-        self, make_step: MakeStep | None, skipping: _Skip, before: Callable[[int, Any, Any], None]
+        self, make_step: MakeStep | None, handing: Handing, before: Callable[[int, Any, Any], None]
     ) -> None:
         self._make_step = make_step
-        self._skipping = skipping
+        self._handing = handing
         self._before = before
-        self.metrics: Metrics = {}
-
-    @property
-    def is_leader(self) -> bool:
-        return self._make_step is not None
 
     def __call__(self, prompts: list[Any], trainer: GRPOTrainer) -> dict[str, list[Any]]:
-        if len(trainer.reward_funcs) != 1:
-            raise ConfigurationError(
-                f"{len(trainer.reward_funcs)} reward functions: TRL takes an invalid episode, which has no reward, for "
-                "a failure as soon as another function returns a number for it. Make one function of them"
-            )
+        demand_one_reward(trainer)
         make_step, number = self._make_step, trainer.state.global_step
         self._before(number, trainer.model, trainer.accelerator.device)
-        step = lead(None if make_step is None else lambda: make_step(number))
-        self._skipping.skip = step.skip
-        self.metrics = step.metrics
-        rank, here = trainer.accelerator.process_index, len(prompts)
-        if len(step.rows) != here * trainer.accelerator.num_processes:
-            raise RuntimeError(f"{len(step.rows)} rows were made, and TRL asks for {here} in each process")
-        mine: list[Row] = step.rows[rank * here : (rank + 1) * here]
-        if trainer.use_vllm and any(row.logprobs is None for row in mine):
-            raise RuntimeError("a row without log-probabilities of the sampler has no importance ratio")
-        return {
-            "prompt_ids": [row.prompt for row in mine],
-            "completion_ids": [row.completion for row in mine],
-            "logprobs": [row.logprobs for row in mine] if trainer.use_vllm else None,  # type: ignore[dict-item]
-            "env_mask": [row.mask for row in mine],
-            "reward": [row.reward for row in mine],
-        }
-
-
-class _Skip(TrainerCallback):  # type: ignore[misc]
-    """Leaves weights and moments as they are in a step with too few groups: an optimizer passes over parameters that
-    have no gradient, but moves those whose gradient is zero by their moments."""
-
-    skip = False
-
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        if self.skip:
-            for parameter in given["model"].parameters():
-                parameter.grad = None
+        made = None if make_step is None else partial(make_step, number)
+        return self._handing.hand(made, len(prompts), trainer)
 
 
 class _Updates(TrainerCallback):  # type: ignore[misc]

@@ -89,9 +89,9 @@ class Grader:
     def __init__(
         self, arguments: Sequence[str], *, seconds: float = CHECK_SECONDS, cwd: Path | None = None
     ) -> None:
-        self._arguments = list(arguments)
+        self.arguments = list(arguments)
+        self.cwd = cwd or Path.cwd()
         self._seconds = seconds
-        self._cwd = cwd or Path.cwd()
         self._lock = threading.Lock()
         self._child: _Child | None = None
         self._tasks: list[HeldTask] = []
@@ -161,10 +161,10 @@ class Grader:
     def _running(self) -> _Child:
         if self._closed:
             raise CannotGrade(
-                f"pytest {' '.join(self._arguments)} in {self._cwd} was ended: nothing is graded any more"
+                f"pytest {' '.join(self.arguments)} in {self.cwd} was ended: nothing is graded any more"
             )
         if self._child is None:
-            child = _start(self._arguments, self._cwd)
+            child = _start(self.arguments, self.cwd)
             try:
                 first = _answer(child, START_SECONDS)
             except (_Gone, queue.Empty) as error:
@@ -172,7 +172,7 @@ class Grader:
                 said = child.said()
                 child.end()
                 raise CannotGrade(
-                    f"pytest {' '.join(self._arguments)} in {self._cwd} {what}:\n{said}"
+                    f"pytest {' '.join(self.arguments)} in {self.cwd} {what}:\n{said}"
                 ) from None
             except BaseException:
                 child.end()
@@ -181,7 +181,7 @@ class Grader:
                 said = child.said()
                 child.end()
                 raise CannotGrade(
-                    f"pytest {' '.join(self._arguments)} in {self._cwd}: {first.why}\n{said}".rstrip()
+                    f"pytest {' '.join(self.arguments)} in {self.cwd}: {first.why}\n{said}".rstrip()
                 )
             assert isinstance(first, list)
             self._child, self._tasks = child, first

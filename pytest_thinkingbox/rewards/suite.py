@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_thinkingbox.episodes.final import FinalState
 from pytest_thinkingbox.episodes.model import Episode
 from pytest_thinkingbox.episodes.outcomes import Verdict, invalid
+from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.plugin.held import HeldTask
 from pytest_thinkingbox.rewards.grader import CHECK_SECONDS, Grader
 
+if TYPE_CHECKING:
+    from pytest_thinkingbox.agents.tokens import Engine
+    from thinkingbox_trainer.rollout_func import RolloutFunc
+
 Reward = Literal["binary", "credit"]
 """Whether a failed attempt is worth 0, or what its checker gave it with `attempt.credit`."""
+_NEEDED = ("torch", "transformers", "accelerate", "trl")
 
 
 class Suite:
@@ -22,6 +30,7 @@ class Suite:
 
     def __init__(self, grader: Grader) -> None:
         self._grader = grader
+        self._opened = ExitStack()
         self.tasks: dict[str, HeldTask] = {task.id: task for task in grader.tasks()}
 
     def grade(self, episode: Episode | FinalState) -> Verdict:
@@ -57,14 +66,20 @@ class Suite:
         return [dict(row) for _ in range(repeat) for row in rows]
 
     def reward_funcs(self, *, reward: Reward = "binary") -> list[Callable[..., list[float | None]]]:
-        """For TRL's `reward_funcs`: one function, which reads the column `episode` that a rollout function returns.
+        """For TRL's `reward_funcs`: one function, which takes the rewards that `rollout_func` brought, or grades the
+        column `episode` that a rollout function of your own returns.
 
         One and not several: TRL takes a None for a real failure as soon as any other reward function returns a number.
         """
 
         def thinkingbox_reward(
-            *, task_id: Sequence[str], episode: Sequence[Episode | FinalState | None], **_: Any
+            *,
+            task_id: Sequence[str],
+            episode: Sequence[Episode | FinalState | None] | None = None,
+            **given: Any,
         ) -> list[float | None]:
+            if episode is None:
+                return _brought(given, reward=reward)
             return [
                 None if one is None else self.reward(task, one, reward=reward)
                 for task, one in zip(task_id, episode, strict=True)
@@ -72,12 +87,67 @@ class Suite:
 
         return [thinkingbox_reward]
 
+    def rollout_func(
+        self,
+        *,
+        longest: int,
+        answer: int,
+        reward: Reward = "binary",
+        refill: Literal["group", "member"] = "group",
+        replace_uniform: bool = False,
+        most_episodes: int | None = None,
+        concurrency: int | None = None,
+        seed: int = 0,
+        engine: Engine | None = None,
+        report: Callable[[Mapping[str, Any]], None] = lambda metrics: None,
+    ) -> RolloutFunc:
+        """For TRL's `GRPOTrainer(rollout_func=...)`, with `reward_funcs()` and a dataset of rows of `dataset()`.
+
+        It plays the tasks of the prompts that TRL asks for, in groups of `num_generations`, all of a step at once (or
+        `concurrency`), with the trainer's model, temperature and cuts, and grades them. A conversation has at most
+        `longest` ids, a generation at most `answer`. An invalid member has its `refill` played; with `replace_uniform`
+        another task of the dataset takes the place of a group in which all are worth the same. A step begins at most
+        `most_episodes` (twice its rows unless said). `engine` is one that has the trainer's weights, where it cannot be
+        the model in this process; `policy_version` is set on it. `report` is given the figures of every step.
+
+        Raises ConfigurationError when the training libraries are not there.
+        """
+        missing = [name for name in _NEEDED if find_spec(name) is None]
+        if missing:
+            raise ConfigurationError(
+                f"rollout_func needs {', '.join(missing)}: pip install 'pytest-thinkingbox[train]' (on a machine "
+                "without a GPU install the CPU wheel of torch first)"
+            )
+        from thinkingbox_trainer.rollout_func import RolloutFunc  # torch, which a reward does without
+
+        made = RolloutFunc(
+            self,
+            arguments=self._grader.arguments,
+            cwd=self._grader.cwd,
+            longest=longest,
+            answer=answer,
+            reward=reward,
+            refill=refill,
+            replace_uniform=replace_uniform,
+            most_episodes=most_episodes,
+            concurrency=concurrency,
+            seed=seed,
+            engine=engine,
+            report=report,
+        )
+        self._opened.callback(made.close)
+        return made
+
     def process_id(self) -> int:
         """Of the child that grades, begun if there is none."""
         return self._grader.process_id()
 
     def close(self) -> None:
-        self._grader.close()
+        """Ends the child that grades, and the rollouts."""
+        try:
+            self._opened.close()
+        finally:
+            self._grader.close()
 
     def __enter__(self) -> Suite:
         return self
@@ -110,6 +180,24 @@ def reward_of(verdict: Verdict, *, reward: Reward = "binary") -> float | None:
     if verdict.outcome == "failed" and reward == "binary":
         return 0.0
     return verdict.reward
+
+
+def _brought(given: Mapping[str, Any], *, reward: Reward) -> list[float | None]:
+    """What a rollout function has graded already, and its figures for TRL's own log. Raises ConfigurationError."""
+    if "reward" not in given:
+        raise ConfigurationError(
+            "the rollout function returned neither `episode` nor `reward`: give GRPOTrainer suite.rollout_func(...), "
+            "or return the column `episode`"
+        )
+    if graded := {one for one in given.get("graded_as", ()) if one != reward}:
+        raise ConfigurationError(
+            f"reward_funcs(reward={reward!r}), and rollout_func graded with reward={graded.pop()!r}: say the same"
+        )
+    log = given.get("log_metric")
+    if log is not None and given.get("figures"):
+        for name, value in given["figures"][0].items():
+            log(f"thinkingbox/{name}", value)
+    return list(given["reward"])
 
 
 def _messages(task: HeldTask) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_thinkingbox.declare import Database, Environment, Limits
 from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequest
+from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.rewards import CannotGrade, Suite, load_suite
 from pytest_thinkingbox.rewards.grader import Grader
 from tests.rewards.suites import closed, dropped, untouched, write_suite
@@ -200,3 +201,17 @@ def test_who_asks_after_the_end_begins_no_process(tmp_path, monkeypatch):
     with pytest.raises(CannotGrade, match="was ended: nothing is graded any more"):
         suite.grade(closed("test_close"))
     assert list((tmp_path / "folders").iterdir()) == []
+
+
+def test_a_rollout_function_without_the_training_libraries_names_the_extra(suite, monkeypatch):
+    monkeypatch.setattr("pytest_thinkingbox.rewards.suite.find_spec", lambda name: None)
+    with pytest.raises(
+        ConfigurationError, match=r"needs torch, .* pip install 'pytest-thinkingbox\[train\]'"
+    ):
+        suite.rollout_func(longest=100, answer=10)
+
+
+def test_a_rollout_function_that_brings_nothing_to_grade_is_an_error(suite):
+    [function] = suite.reward_funcs()
+    with pytest.raises(ConfigurationError, match="returned neither `episode` nor `reward`"):
+        function(prompts=["p"], completions=["c"], task_id=["test_shop.py::test_close"])

@@ -45,6 +45,13 @@ def test_groups_are_accepted_in_the_order_in_which_they_were_begun():
     assert (filled.episodes, filled.missing, filled.invalid) == (4, 0, 0)
 
 
+def test_a_task_that_comes_twice_has_other_members_the_second_time():
+    table = Table({"a": [[0.0, 1.0, None, 1.0], [0.0, 1.0, 0.0, 1.0]]})
+    filled = fill(iter("aa"), table, rules())
+    assert table.begun == [("a", 1, 1), ("a", 2, 1), ("a", 3, 1), ("a", 4, 1), ("a", 3, 2), ("a", 4, 2)]
+    assert rows(filled) == ["a1.1", "a2.1", "a3.2", "a4.2"]
+
+
 @pytest.mark.parametrize("same", [0.0, 1.0])
 def test_t40_a_group_in_which_all_are_worth_the_same_is_replaced(same):
     filled = fill(iter("abc"), Table({"a": [[same, same]], "b": [MIXED], "c": [MIXED]}), rules())
