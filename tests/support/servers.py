@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -62,13 +62,15 @@ def mysql_image() -> str:
 
 
 @contextmanager
-def started(backend: str, *, image: str | None = None) -> Iterator[str]:
+def started(
+    backend: str, *, image: str | None = None, options: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """The administrator's URL of a server that ends with the block."""
     name = f"tests-{secrets.token_hex(4)}"
     own = local_server(ServerPlan.make(backend, campaign=name))
     claim = Claim(f"thinkingbox-{name}")
     try:
-        yield own.ensure(image=image, options={}, say=print)
+        yield own.ensure(image=image, options=options or {}, say=print)
     finally:
         own.stop()
         claim.release()

@@ -29,6 +29,10 @@ class Claim:
         self._path = _path(name)
         self._lock = FileLock(self._path)
         self._lock.acquire(timeout=5)
+        while not self._path.exists():  # who sweeps took it for one that was left, between its making and its locking
+            self._lock.release()
+            self._lock.acquire(timeout=5)
+        sweep()
 
     def release(self) -> None:
         """Safe to call twice."""
@@ -48,6 +52,19 @@ def is_held(name: str) -> bool:
         return True
     lock.release()
     return False
+
+
+def sweep() -> None:
+    """Remove the files of claims that nobody holds. What was started under them is found by its own name."""
+    for path in folder().glob("thinkingbox-*.claim"):
+        lock = FileLock(path)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            continue
+        path.unlink(missing_ok=True)
+        lock.release()
+        forget(path.stem)
 
 
 def was_used(name: str) -> bool:

@@ -11,10 +11,12 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
+from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
 from pytest_thinkingbox.state.model import StateDiff
+from tests.support.servers import POSTGRES_IMAGE, has_image, started
 
 from .worlds import SHOP, environment_of, raw
 
@@ -183,17 +185,27 @@ def test_a_lock_that_the_agent_holds_does_not_hold_up_the_verdict(lease: Postgre
         connection.close()
 
 
+@pytest.fixture
+def narrow() -> Iterator[str]:
+    """A server with fewer connections than attempts want."""
+    backend = POSTGRES_IMAGE if has_image(POSTGRES_IMAGE) else "postgres-embedded"
+    with started(backend, options={"max_connections": "40"}) as url:
+        yield url
+
+
 @pytest.mark.slow
-def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(server: str) -> None:
+def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(narrow: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    backend = PostgresBackend(server, label=f"many-{secrets.token_hex(4)}", processes=1)
-    backend._server.room = 40
-    backend._begin_places()
+    backend = PostgresBackend(narrow, label=f"many-{secrets.token_hex(4)}", processes=1)
+    most = 0
 
     def attempt(number: int) -> int:
         lease = backend.acquire(ENVIRONMENT, None, attempt_id=str(number))
         with lease.engine.begin() as connection:
+            nonlocal most
+            sessions = connection.execute(text("SELECT sum(numbackends) FROM pg_stat_database")).scalar()
+            most = max(most, int(sessions))
             connection.execute(text("UPDATE orders SET total = :n WHERE id = 1"), {"n": 1000 + number})
         lease.cut()
         [change] = lease.read_changes(audit=False).rows
@@ -203,6 +215,7 @@ def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(server: 
 
     with ThreadPoolExecutor(64) as threads:
         assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
+    assert 20 < most <= 40
     backend.close()
 
 
@@ -306,3 +319,32 @@ def test_t36_what_an_agent_does_as_the_owner_reaches_no_other_attempt(
         assert [change.key for change in changes.rows] == [(3,)]
         assert len(changes.schema) == 2, changes.schema
         lease.release()
+
+
+def test_a_large_object_is_not_there_for_the_next_attempt(shared: PostgresBackend) -> None:
+    hostile = shared.acquire(ENVIRONMENT, None, attempt_id="a")
+    with raw(hostile) as connection:
+        connection.execute("SELECT lo_from_bytea(0, 'hello')")
+    hostile.cut()
+    assert len(hostile.read_changes(audit=True).schema) == 1
+    hostile.release()
+    for _ in range(4):
+        following = shared.acquire(ENVIRONMENT, None, attempt_id="b")
+        with raw(following) as connection:
+            assert connection.execute("SELECT count(*) FROM pg_largeobject_metadata").fetchone() == (0,)
+        following.release()
+
+
+def test_an_audit_finds_what_the_log_did_not_see(shared: PostgresBackend, server: str) -> None:
+    """As nobody but the administrator can write."""
+    lease = shared.acquire(ENVIRONMENT, None, attempt_id="a")
+    with lease._server.connect(lease.database) as connection:
+        connection.execute("ALTER TABLE orders DISABLE TRIGGER thinkingbox_row")
+        connection.execute("UPDATE orders SET status = 'mine' WHERE id = 2")
+        connection.execute("ALTER TABLE orders ENABLE ALWAYS TRIGGER thinkingbox_row")
+        connection.execute("DELETE FROM thinkingbox_log.ddl")
+    lease.cut()
+    assert lease.read_changes(audit=False) == StateDiff()
+    with pytest.raises(AuditMismatch, match=r"full comparison: .*'mine'"):
+        lease.read_changes(audit=True)
+    lease.release()

@@ -11,7 +11,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -146,16 +145,6 @@ def end(process: subprocess.Popen[str]) -> None:
     process.wait()
     assert process.stdout is not None
     process.stdout.close()
-
-
-def test_without_docker_the_error_names_the_ways_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    with pytest.raises(ConfigurationError) as caught:
-        local_server(plan_of("postgres")).ensure(image=None, options={}, say=print)
-    message = str(caught.value)
-    assert message.startswith("--tb-backend=postgres starts a container, but no Docker answers here (")
-    assert "--tb-backend=postgres-embedded (pip install 'pytest-thinkingbox[postgres-embedded]')" in message
-    assert "the URL of a server" in message
 
 
 def test_environments_of_one_campaign_agree_on_the_server() -> None:
