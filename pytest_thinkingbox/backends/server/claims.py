@@ -29,7 +29,8 @@ class Claim:
         self._path = _path(name)
         self._lock = FileLock(self._path)
         self._lock.acquire(timeout=5)
-        while not self._path.exists():  # who sweeps took it for one that was left, between its making and its locking
+        # Whoever sweeps can take it for one that was left, between its making and its locking.
+        while not self._path.exists():
             self._lock.release()
             self._lock.acquire(timeout=5)
         sweep()
