@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,8 +52,7 @@ class PostgresServer:
         )
         self.fsync = setting["fsync"] == "on"
         self.room = int(setting["max_connections"]) - int(setting["superuser_reserved_connections"])
-        self._copy_method = "file_copy_method" in setting
-        self.shares_files = self._copy_method
+        self.shares_files = "file_copy_method" in setting and self._can_share_files()
 
     @property
     def shown(self) -> str:
@@ -134,6 +134,16 @@ class PostgresServer:
         except (psycopg.Error, ValueError, IndexError):  # no such program, or it is forbidden
             return None
 
+    def _can_share_files(self) -> bool:
+        """Asked of the file system: where it cannot share, `file_copy_method = clone` may copy and say nothing."""
+        copy = f"thinkingbox_{secrets.token_hex(4)}"
+        script = f"cp --reflink=always PG_VERSION {copy}; status=$?; rm -f {copy}; exit $status"
+        try:
+            self._keeper.execute(sql.SQL("COPY (SELECT) TO PROGRAM {}").format(sql.Literal(script)))
+        except psycopg.Error:  # no such program, or it is forbidden
+            return False
+        return True
+
     def execute(self, statement: sql.Composed) -> None:
         with self.admin() as connection:
             connection.execute(statement)
@@ -141,7 +151,7 @@ class PostgresServer:
     def clone(self, template: str, name: str) -> None:
         """A new database that holds what the template holds, in which nobody but the administrator may do anything."""
         # Copying files makes the server write out everything twice, which costs nothing where nothing is synced.
-        strategy = "FILE_COPY" if not self.fsync or self._copy_method else "WAL_LOG"
+        strategy = "FILE_COPY" if not self.fsync or self.shares_files else "WAL_LOG"
         options = f" STRATEGY {strategy}" if self.version >= 150000 else ""
         create = sql.SQL("CREATE DATABASE {} TEMPLATE {}" + options).format(
             sql.Identifier(name), sql.Identifier(template)

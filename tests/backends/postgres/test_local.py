@@ -159,6 +159,18 @@ def test_environments_of_one_campaign_agree_on_the_server() -> None:
         server_options([one, Database(schema=schema, options={"work_mem": "9MB"})])
 
 
+def can_share_files(folder: Path) -> bool:
+    """Whether the file system knows files that share what they hold, as XFS and btrfs do."""
+    source, copy = folder / f"thinkingbox-share-{secrets.token_hex(4)}", folder / f"thinkingbox-{os.getpid()}"
+    source.write_bytes(b"x" * 4096)
+    try:
+        done = subprocess.run(["cp", "--reflink=always", str(source), str(copy)], capture_output=True)
+        return done.returncode == 0
+    finally:
+        source.unlink()
+        copy.unlink(missing_ok=True)
+
+
 @pytest.mark.slow
 def test_a_clone_shares_files_where_the_file_system_can_and_is_made_anyhow(embedded: None) -> None:
     with started("postgres-embedded") as url:
@@ -169,6 +181,7 @@ def test_a_clone_shares_files_where_the_file_system_can_and_is_made_anyhow(embed
             assert lease.read_changes(audit=True).rows == ()
             assert len(lease.rows("orders", {})) == 2
             lease.release()
+        assert backend._server.shares_files == can_share_files(claims.folder())
         backend.close()
 
 
