@@ -15,7 +15,7 @@ from thinkingbox_trainer.ending import Terminated, ending_on_sigterm
 from thinkingbox_trainer.evaluation import read_evaluation
 from thinkingbox_trainer.plan import plan, shape_of
 from thinkingbox_trainer.recipe import Recipe, demand_apart, read_recipe
-from thinkingbox_trainer.shown import dry_run_lines, plan_lines
+from thinkingbox_trainer.shown import about_lines, dry_run_lines, plan_lines
 
 EXTRA = "pip install 'pytest-thinkingbox[train]'"
 GPU_EXTRA = "pip install 'pytest-thinkingbox[train-gpu]'"
@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if command == "plan":
             return _plan(recipe, options.recipe.parent)
         if options.dry_run:
-            print("\n".join(dry_run_lines(recipe, folder=options.recipe.parent)))
+            lines = dry_run_lines(recipe, folder=options.recipe.parent)
+            print("\n".join([*about_lines(options.recipe), "", *lines]).lstrip("\n"))
             return 0
         return _train(recipe, options.recipe, fresh=options.fresh)
     except ThinkingboxError as error:
@@ -97,7 +98,8 @@ def _missing() -> list[str]:
 def _evaluate(path: Path, *, dry_run: bool) -> int:
     recipe = read_evaluation(path)
     if dry_run:
-        print("\n".join(evaluation.dry_run_lines(recipe, folder=path.parent)))
+        lines = evaluation.dry_run_lines(recipe, folder=path.parent)
+        print("\n".join([*about_lines(path), "", *lines]).lstrip("\n"))
         return 0
     with ending_on_sigterm():
         return evaluation.evaluate(recipe, folder=path.parent.resolve())

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from pytest_thinkingbox.errors import ConfigurationError
 from thinkingbox_trainer.commands import launch_command, training_server_command
 from thinkingbox_trainer.plan import Devices, Plan, plan, shape_of
 from thinkingbox_trainer.pool import manifest_of
-from thinkingbox_trainer.recipe import REFERENCE, Recipe, deviations, settings
+from thinkingbox_trainer.recipe import REFERENCE, Recipe, Sampling, deviations, settings
+
+
+def about_lines(path: Path) -> list[str]:
+    """What a recipe says of itself, at its head: what of it was run, and what was not."""
+    lines = path.read_text("utf-8").splitlines()
+    return [
+        line.removeprefix("#").removeprefix(" ") for line in takewhile(lambda one: one.startswith("#"), lines)
+    ]
 
 
 def dry_run_lines(recipe: Recipe, *, folder: Path) -> Iterator[str]:
-    """Every setting, every deviation, the commands, and the plan where the model's configuration is known."""
+    """Every setting, every deviation, how is sampled and why, the commands, and the plan where the model's
+    configuration is known."""
     for name, value in settings(recipe):
         yield f"{name} = {value!r}"
     yield ""
     yield "deviations from the reference:"
     for line in deviations(recipe) or ["none"]:
         yield f"  {line}"
+    yield ""
+    yield "sampling:"
+    yield f"  {_sampled(recipe.sampling)}"
     yield ""
     yield "pool:"
     yield f"  {_pool(recipe, folder)}"
@@ -37,6 +50,12 @@ def dry_run_lines(recipe: Recipe, *, folder: Path) -> Iterator[str]:
     if recipe.generation is not None:
         yield f"  {training_server_command(recipe)}"
     yield f"  {launch_command(recipe)}"
+
+
+def _sampled(sampling: Sampling) -> str:
+    how = f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}, top-k {sampling.top_k}"
+    why = "the whole distribution, whose probabilities are in the importance ratio"
+    return f"{how}: {sampling.why.strip() or why}"
 
 
 def _pool(recipe: Recipe, folder: Path) -> str:

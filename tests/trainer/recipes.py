@@ -28,6 +28,8 @@ SPLIT = (
     ("batch = 4", "batch = 2"),
 )
 """Weights that two processes share."""
+SHAPELESS = ("[model.shape]" + RECIPE.partition("[model.shape]")[2].partition("[episodes]")[0], "")
+"""No word of how large the model is."""
 OFFLOAD = ("memory_gb = 4.0", 'memory_gb = 4.0\noffload = "optimizer"')
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.recipes import OFFLOAD, SPLIT, VLLM, write_recipe
+from tests.trainer.recipes import OFFLOAD, SHAPELESS, SPLIT, VLLM, write_recipe
 from tests.trainer.test_evaluation import write as write_evaluation
 from thinkingbox_trainer import cli
 
@@ -203,7 +203,7 @@ def test_a_plan_that_does_not_fit_fails(tmp_path, capsys):
 
 
 def test_a_plan_without_the_configuration_of_the_model_says_so(tmp_path, capsys):
-    assert cli.main(["plan", str(write_recipe(tmp_path))]) == 2
+    assert cli.main(["plan", str(write_recipe(tmp_path, SHAPELESS))]) == 2
     assert "a plan needs the configuration of the model" in capsys.readouterr().err
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
+from tests.trainer.recipes import VLLM, write_recipe
+from thinkingbox_trainer.cli import main
 from thinkingbox_trainer.evaluation import read_evaluation, serving_of
 from thinkingbox_trainer.plan import Plan, plan, shape_of
 from thinkingbox_trainer.recipe import Recipe, deviations, read_recipe
-from thinkingbox_trainer.shown import dry_run_lines
+from thinkingbox_trainer.shown import about_lines
 
 RECIPES = Path(__file__).parents[2] / "recipes"
+EVALUATING = ["eval-8xa100"]
 TRAINING = sorted(path.stem for path in RECIPES.glob("*.toml") if not path.stem.startswith("eval"))
 
 
@@ -28,22 +33,103 @@ def test_there_is_a_recipe_for_each_size() -> None:
     assert TRAINING == ["cpu-smoke", "lora-8xh100", "one-gpu", "reference-24xh100"]
 
 
-@pytest.mark.parametrize("name", TRAINING)
-def test_a_recipe_can_be_read_and_shown(name: str) -> None:
-    lines = list(dry_run_lines(read(name), folder=RECIPES))
-    assert any("thinkingbox-train RECIPE" in line or "accelerate launch" in line for line in lines)
+def dry_run(name: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    command = ["evaluate"] if name in EVALUATING else []
+    assert main([*command, "--dry-run", str(RECIPES / f"{name}.toml")]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def block(lines: list[str], title: str) -> list[str]:
+    """The lines under a title, up to an empty one."""
+    return list(takewhile(bool, lines[lines.index(title) + 1 :]))
+
+
+def gigabytes(lines: list[str]) -> dict[str, float]:
+    found = [re.fullmatch(r"\s+(\S.*?)\s+([\d.]+) GB( of .*)?", line) for line in lines]
+    return {one[1]: float(one[2]) for one in found if one}
+
+
+@pytest.mark.parametrize("name", [*TRAINING, *EVALUATING])
+def test_a_dry_run_says_what_was_run_and_what_was_not(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = " ".join(takewhile(lambda one: ".name = " not in one, dry_run(name, capsys)))
+    assert re.search(r"Run: never\. No GPU was there.* Checked are: ", said) or re.search(
+        r"Run: `tests/\S+` runs .* Not run: ", said
+    )
+    for path in re.findall(r"`(tests/\S+?)`", said):
+        assert (RECIPES.parent / path).is_file()
+
+
+def test_only_the_recipe_of_a_cpu_claims_to_have_been_run() -> None:
+    heads = {name: " ".join(about_lines(RECIPES / f"{name}.toml")) for name in [*TRAINING, *EVALUATING]}
+    assert [name for name, head in heads.items() if "Run: never." not in head] == ["cpu-smoke"]
 
 
 @pytest.mark.parametrize("name", TRAINING)
-def test_a_recipe_says_what_was_run_and_what_was_not(name: str) -> None:
-    head = (RECIPES / f"{name}.toml").read_text("utf-8").partition("\n\n[")[0]
-    assert "# Run: " in head
+def test_a_dry_run_shows_the_memory_of_every_part(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = block(dry_run(name, capsys), "memory:")
+    training = gigabytes(memory[: next(at for at, line in enumerate(memory) if "generate" in line)])
+    offloaded = read(name).hardware.offload == "optimizer"
+    parts = (
+        {"gathered layers", "gathered gradients"}
+        if offloaded
+        else {"weights", "gradients", "moments (AdamW)"}
+    )
+    assert training.keys() >= parts | {"activations", "logits", "together"}
+    assert sum(training.values()) == pytest.approx(2 * training["together"], abs=0.005)
+    assert all(value > 0 for value in training.values())
+    assert [line for line in memory if "for what is offloaded" in line] == [
+        line for line in memory if line.strip().startswith("memory of the machine")
+    ]
+    assert any("memory of the machine, each process: " in line for line in memory) is offloaded
+    assert any(line.strip().startswith("keys and values") for line in memory)
 
 
 @pytest.mark.parametrize("name", TRAINING)
-def test_a_recipe_samples_from_the_distribution_of_the_importance_ratio(name: str) -> None:
-    sampling = read(name).sampling
-    assert (sampling.temperature, sampling.top_p, sampling.top_k) == (1.0, 1.0, 0)
+def test_a_plan_of_a_recipe_fits(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(RECIPES / f"{name}.toml")]) == 0
+    assert "longest sequence that fits: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_a_dry_run_says_how_is_sampled_and_why(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert block(dry_run(name, capsys), "sampling:") == [
+        "  temperature 1, top-p 1, top-k 0: the whole distribution, whose probabilities are in the importance ratio"
+    ]
+
+
+def test_another_sampling_is_shown_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = ("top_k = 0", 'top_k = 20\nwhy = "as published"')
+    assert main(["--dry-run", str(write_recipe(tmp_path, *VLLM, changed))]) == 0
+    assert "  temperature 1, top-p 1, top-k 20: as published\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [*TRAINING, *EVALUATING])
+def test_the_file_of_a_recipe_says_why_it_samples_so(name: str) -> None:
+    after = (RECIPES / f"{name}.toml").read_text("utf-8").partition("[sampling]\n")[2]
+    assert after.startswith("# ")
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_a_dry_run_says_how_it_is_started(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    started = block(dry_run(name, capsys), "started with:")
+    several = read(name).hardware.processes > 1
+    assert ("accelerate launch" if several else "thinkingbox-train RECIPE") in started[-1]
+
+
+def test_the_smallest_needs_what_it_comes_to_by_hand() -> None:
+    """Three layers of 128 and 256, 8,192 ids at once; nothing is split and nothing offloaded."""
+    layer = 128 * 32 * (4 + 4 + 2 * 2) + 2 * 32 + 3 * 128 * 256 + 2 * 128
+    parameters = 3 * layer + 512 * 128 + 128
+    assert parameters == 508_992  # counted once with Qwen3ForCausalLM, too
+    assert planned("cpu-smoke").training.needs == {
+        "weights": 4 * parameters,
+        "gradients": 4 * parameters,
+        "moments (AdamW)": 8 * parameters,
+        "activations": 8192 * 3 * (18 * 128 + 3 * 256) * 4,
+        "logits": 8192 * 512 * 4 * 2,
+    }
 
 
 def test_the_reference_differs_from_the_published_run_in_three_things() -> None:
