@@ -19,14 +19,19 @@ class Settings:
     warm_up: int
     """At most so many steps."""
     warm_up_until: float
-    """pass@1 on the watched tasks at which it ends."""
+    """pass@1 on the watched tasks at which it settles."""
+    settle: int
+    """So many more steps, in which its learning rate goes down to nothing."""
     batch: int
     warm_up_rate: float
     probes: int
     attempts: int
     pool: int
     """And half as many broken ones."""
+    judged_by: str
+    """Parts, with a space between."""
     judged: int
+    """Of each part."""
     groups: int
     group_size: int
     replace_uniform: bool
@@ -34,37 +39,56 @@ class Settings:
     watch: int
     """Steps between checkpoints, which are looked at with the tasks of `watched`."""
     learning_rate: float
+    reprobe_every: int
+    """Steps, and so many attempts, of the ablation that probes the pool again."""
+    reprobe_attempts: int
 
 
 FULL = Settings(
     demonstrations=0,
     warm_up=1200,
-    warm_up_until=0.35,
+    warm_up_until=0.3,
+    settle=150,
     batch=16,
     warm_up_rate=4e-3,
     probes=20,
     attempts=20,
     pool=144,
-    judged=40,
+    judged_by="held unseen",
+    judged=0,
     groups=16,
     group_size=8,
     replace_uniform=True,
     steps=40,
     watch=10,
     learning_rate=1e-3,
+    reprobe_every=10,
+    reprobe_attempts=8,
 )
 QUICK = replace(
-    FULL, demonstrations=60, warm_up=30, batch=16, probes=3, attempts=2, pool=12, judged=6, groups=2,
+    FULL, demonstrations=60, warm_up=20, settle=10, probes=3, attempts=2, pool=12, judged=6, groups=2,
     group_size=4, replace_uniform=False, steps=2, watch=1,
 )  # fmt: skip
 
 
 def recipe_text(
-    *, seed: int, settings: Settings, output: str, refill: str, tasks: Sequence[str], suite: Path
+    *,
+    seed: int,
+    settings: Settings,
+    output: str,
+    refill: str,
+    reprobe: bool,
+    tasks: Sequence[str],
+    suite: Path,
 ) -> str:
     """`output` counts from the recipe's folder, in which `base` is the model."""
     rows = settings.groups * settings.group_size
     batch = min(rows, 16)
+    again = (
+        f"reprobe_every = {settings.reprobe_every}\nreprobe_attempts = {settings.reprobe_attempts}\n"
+        if reprobe
+        else ""
+    )
     return f"""\
 [run]
 name = "learning"
@@ -94,7 +118,7 @@ refill = "{refill}"
 replace_uniform = {json.dumps(settings.replace_uniform)}
 longest = {LONGEST}
 answer = {ANSWER}
-
+{again}
 [sampling]
 temperature = 1.0
 top_p = 1.0

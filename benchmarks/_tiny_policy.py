@@ -97,6 +97,7 @@ def warm_up(
     demonstrations: Sequence[Trace],
     *,
     steps: int,
+    settle: int,
     enough: Callable[[], bool],
     batch: int,
     learning_rate: float,
@@ -105,32 +106,36 @@ def warm_up(
 ) -> list[float]:
     """Next-token training on what a demonstration writes, not on what it is told; the loss of each step.
 
-    It ends after `steps`, or as soon as the policy solves `enough`, which is asked every 10 steps once the loss says
-    that copying has begun to work: when it does differs from seed to seed, and within 30 steps of it a policy that
-    solves nothing becomes one that solves nearly everything.
+    After `steps`, or as soon as the policy solves `enough`, `settle` more steps follow, in which the learning rate goes
+    down to nothing: copying is sure then. It is asked every 10 steps once the loss says that copying has begun to work:
+    when it does differs from seed to seed, and within 30 steps of it a policy that solves nothing becomes one that
+    solves nearly everything.
     """
     order = random.Random(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 20))
     model.train()
     losses: list[float] = []
-    for step in range(steps):
+    last = steps + settle
+    for step in range(steps + settle):
+        if step >= last:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate * min(1.0, (step + 1) / 20, (last - step) / max(settle, 1))
         drawn = [demonstrations[order.randrange(len(demonstrations))] for _ in range(batch)]
         ids, attention, labels = _together(drawn)
         found = model(input_ids=ids, attention_mask=attention, labels=labels).loss
         found.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        schedule.step()
         optimizer.zero_grad()
         losses.append(float(found.detach()))
         if step % _MEAN_OF == _MEAN_OF - 1:
             loss = sum(losses[-_MEAN_OF:]) / _MEAN_OF
             say(f"warm-up: {step + 1} steps, loss {loss:.3f}")
-            if loss < _COPIES:
+            if loss < _COPIES and step < last - settle:
                 model.eval()
                 if enough():
-                    break
+                    last = step + 1 + settle
                 model.train()
     model.eval()
     return losses

@@ -2,9 +2,9 @@
 
 For each seed: warmed up on demonstrations until it solves tasks sometimes; probed; tasks selected by the posterior;
 trained; then base and trained policy are both evaluated afresh on tasks that neither has seen, same tasks, same seeds,
-same `Chat`. Probes choose the pool and serve as nothing else. `--ablations` adds three trainings from the same base:
-without selection, and with tool calls that find the database dead, where invalid episodes are counted as 0 or are
-played again. Needs the dependency group `train`.
+same `Chat`. Probes choose the pool and serve as nothing else. `--ablations` adds four trainings from the same base:
+without selection, with a pool that is probed again, and with tool calls that find the database dead, where invalid
+episodes are counted as 0 or are played again. Needs the dependency group `train`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,8 +27,9 @@ from _arena import Arena
 from _curves import Point
 from _demonstrations import DemonstratingAgent
 from _evaluation import evaluated
+from _learning_clock import Clock
 from _learning_recipe import ANSWER, FULL, LONGEST, QUICK, Settings, recipe_text
-from _learning_report import Result, Run, Stage, report, result_of
+from _learning_report import Result, Run, generated, report, result_of
 from _tiny_policy import make_model, make_tokenizer, save, warm_up
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -44,24 +43,28 @@ from pytest_thinkingbox.stats.difficulty import band
 from thinkingbox_trainer import rollout
 from thinkingbox_trainer.engine import TransformersEngine
 from thinkingbox_trainer.recipe import read_recipe
-from thinkingbox_trainer.rollout import TrainingStopped
+from thinkingbox_trainer.reprobe import PoolTooSmall
 from thinkingbox_trainer.run import train
 
 SUITE = Path(__file__).resolve().parent / "learning_suite"
-REPORTED = (2001, 2002, 2003)
-"""Named before they were run; everything that was tuned was tuned on others."""
+REPORTED = (3001, 3002, 3003)
+"""Named before they were run; everything that was tuned was tuned on others, and on other tasks."""
 KEPT = ("hard", "middle", "often")
 """Bands of full-parameter training."""
 OUTAGE = 0.15
 """Chance of a tool call to find the database dead: some 30 % of episodes, of two or three calls each."""
 
-Variant = Literal["selected", "unselected", "outage-refilled", "outage-as-0"]
-ABLATIONS: tuple[Variant, ...] = ("unselected", "outage-refilled", "outage-as-0")
+Variant = Literal["selected", "unselected", "reprobed", "outage-refilled", "outage-as-0"]
+ABLATIONS: tuple[Variant, ...] = ("unselected", "reprobed", "outage-refilled", "outage-as-0")
 
 
 def main() -> int:
     options = _options()
     settings = QUICK if options.quick else FULL
+    if options.tuning:
+        if set(options.seeds) & set(REPORTED):
+            raise SystemExit("nothing is tuned on the seeds that are reported: name others with --seeds")
+        settings = replace(settings, judged_by="tuned")
     variants: tuple[Variant, ...] = ("selected", *(ABLATIONS if options.ablations else ()))
     with _folder(options.out) as out, Arena(SUITE) as arena:
         results = [
@@ -72,7 +75,12 @@ def main() -> int:
             )
         ]
         return report(
-            Run(quick=options.quick, settings=asdict(settings), reported=list(REPORTED), results=results),
+            Run(
+                claimed=not options.quick and not options.tuning,
+                settings=asdict(settings),
+                reported=list(REPORTED),
+                results=results,
+            ),
             out=None if options.out is None else out,
             as_json=options.json,
         )
@@ -89,7 +97,10 @@ def _options() -> argparse.Namespace:
     )
     made.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     made.add_argument("--out", type=Path, metavar="DIR", help="keep models, recipes, figures and curves here")
-    made.add_argument("--ablations", action="store_true", help="three more trainings for each seed")
+    made.add_argument("--ablations", action="store_true", help="four more trainings for each seed")
+    made.add_argument(
+        "--tuning", action="store_true", help="other seeds, judged by tasks that nothing is claimed of"
+    )
     made.add_argument(
         "--quick",
         action="store_true",
@@ -119,9 +130,9 @@ def learn(
     if not base.exists():
         prepare(arena, seed, settings, base, clock)
     probes = counted_once(folder / "probes.json", lambda: probe(arena, seed, settings, base, clock))
-    judged = few(part(arena.tasks, "held"), settings.judged) + few(
-        part(arena.tasks, "unseen"), settings.judged
-    )
+    judged = [
+        one for name in settings.judged_by.split() for one in few(part(arena.tasks, name), settings.judged)
+    ]
     pool = [one.task for one in probes]
     selected = [one.task for one in probes if band(passed=one.passed, valid=one.valid) in KEPT]
     clock.say(f"probes: {rate(probes):.3f} of {len(pool)} tasks; {len(selected)} selected")
@@ -141,7 +152,7 @@ def learn(
         tasks = pool if variant == "unselected" else selected
         steps = train_policy(seed, settings, variant, tasks, folder, clock)
         after = evaluate(
-            seed, settings, folder / variant / "model", judged, folder / f"evaluated-{variant}", clock
+            seed, settings, newest(folder / variant), judged, folder / f"evaluated-{variant}", clock
         )
         clock.say(f"{variant}: {rate(after):.3f} on {len(judged)} held-out tasks")
         curve = watch(arena, seed, settings, base, folder / variant, spent, steps, clock)
@@ -179,33 +190,6 @@ def counted_once(path: Path, count: Callable[[], list[TaskCounts]]) -> list[Task
     return found
 
 
-class Clock:
-    """Seconds of each stage, and lines that say where a run is."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._stages: list[Stage] = []
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        begun, cpu = time.monotonic(), _cpu()
-        yield
-        self._stages.append(Stage(name=name, wall=time.monotonic() - begun, cpu=_cpu() - cpu))
-        self.say(f"{name}: {self._stages[-1].wall:.0f} s, {self._stages[-1].cpu:.0f} s of CPU time")
-
-    def stages(self) -> list[Stage]:
-        return list(self._stages)
-
-    def say(self, text: str) -> None:
-        print(f"seed {self._seed}: {text}", file=sys.stderr, flush=True)
-
-
-def _cpu() -> float:
-    """Of this process and of those of its children that have ended."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + ended.ru_utime + ended.ru_stime
-
-
 def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock) -> None:
     """A tokenizer and a model that were shown the solutions of tasks, in `base`."""
     with clock.stage("demonstrations"):
@@ -240,6 +224,7 @@ def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Cloc
             model,
             list(agent.traces.values()),
             steps=settings.warm_up,
+            settle=settings.settle,
             enough=enough,
             batch=settings.batch,
             learning_rate=settings.warm_up_rate,
@@ -297,6 +282,7 @@ def train_policy(
         output=variant,
         # With nearly a third of the episodes invalid hardly any group of eight is whole.
         refill="member" if variant.startswith("outage") else "group",
+        reprobe=variant == "reprobed",
         tasks=tasks,
         suite=SUITE,
     )
@@ -305,11 +291,19 @@ def train_policy(
     with clock.stage(f"training {variant}"), outage(variant), redirect_stdout(sys.stderr):
         try:
             train(read_recipe(path), folder=folder)
-        except TrainingStopped as error:
+        except PoolTooSmall as error:
             clock.say(f"{variant}: {error}")
-            raise
     lines = (folder / variant / "steps.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+def newest(output: Path) -> Path:
+    """The policy that counts: the last, where the pool was used up early that of the last checkpoint."""
+    model = output / "model"
+    if model.exists():
+        return model
+    found = (output / "checkpoints").glob("step-*")
+    return max(found, key=lambda one: int(one.name.removeprefix("step-")))
 
 
 def watch(
@@ -327,12 +321,12 @@ def watch(
     tasks = few(part(arena.tasks, "watched"), settings.judged)
     points: list[Point] = []
     with clock.stage(f"curve of {output.name}"):
-        for done in range(0, settings.steps + 1, settings.watch):
+        for done in range(0, len(steps) + 1, settings.watch):
             policy = output / "checkpoints" / f"step-{done}" if done else base
             counts = arena.play(
                 policy_of(policy), tasks, attempts=settings.attempts // 2, seed=seed, stage="watch"
             )
-            points.append((spent + sum(int(one["episodes"]) for one in steps[:done]), rate(counts)))
+            points.append((spent + generated(steps[:done]), rate(counts)))
     return points
 
 

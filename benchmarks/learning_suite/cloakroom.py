@@ -1,10 +1,11 @@
 """A theatre's cloakroom: small enough for a model of 176,000 parameters, with rows, tools and a rule.
 
 A template is a verb and a kind of thing; its cases are made by arithmetic. `part` says what a case is for:
-`shown` ones are demonstrated, and `careless` ones are too, wrongly. `pool` and `broken` ones are probed and trained on;
-nothing has the tag of a broken one, as in many a real pool. `watched` ones say when the warm-up ends, and the policy is
-looked at with them during training; in all of them the thing is ok. It is judged by `held` (other cases of the same
-templates) and `unseen` (templates of which nothing else exists).
+`shown` ones are demonstrated, and `careless` ones are too, wrongly: none of one verb, most of the others, so that the
+base is reliable at something. `pool` and `broken` ones are probed and trained on; nothing has the tag of a broken one,
+as in many a real pool. `watched` ones say when the warm-up ends, and the policy is looked at with them during training.
+Settings are chosen by `tuned` ones, and nothing else is. It is judged by `held` (other cases of the same templates) and
+`unseen` (templates of which nothing else exists).
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from pytest_thinkingbox.declare import Limits
 
 Kind = Literal["coat", "bag", "case", "bike"]
 Verb = Literal["give", "keep", "move", "charge"]
-Part = Literal["shown", "careless", "pool", "broken", "watched", "held", "unseen"]
+Part = Literal["shown", "careless", "pool", "broken", "watched", "tuned", "held", "unseen"]
 
 KINDS: tuple[Kind, ...] = ("coat", "bag", "case", "bike")
 VERBS: tuple[Verb, ...] = ("give", "keep", "move", "charge")
 UNSEEN = frozenset(zip(VERBS, KINDS, strict=True))
 """Each verb and each kind is missing once."""
-CASES: dict[Part, int] = {"shown": 60, "careless": 60, "pool": 12, "broken": 6, "watched": 2, "held": 6}
-"""Of each template that is trained."""
+DEMONSTRATED = 120
+CARELESS: dict[Verb, int] = {"give": 0, "keep": 80, "move": 80, "charge": 80}
+"""So many of the demonstrated cases are done wrongly."""
+CASES: dict[Part, int] = {"pool": 12, "broken": 6, "watched": 3, "tuned": 6, "held": 6}
+"""Of each template that is trained, beside the demonstrated ones."""
 CASES_UNSEEN = 7
 STATES = ("ok", "ok", "lost", "ok", "owed", "ok", "locked")
 
@@ -86,16 +90,24 @@ class Case:
         return f"{self.part}-{self.kind}-{self.tag}"
 
 
+def _counts(verb: Verb, kind: Kind) -> dict[Part, int]:
+    if (verb, kind) in UNSEEN:
+        return {"unseen": CASES_UNSEEN}
+    careless = CARELESS[verb]
+    return {"shown": DEMONSTRATED - careless, "careless": careless, **CASES}
+
+
 def _cases() -> list[Case]:
     made: list[Case] = []
-    for place, kind in enumerate(KINDS):
+    template = 0
+    for kind in KINDS:
         numbers = list(range(100, 1000))
-        Random(f"tags {place}").shuffle(numbers)
+        Random(f"tag numbers of a {kind}").shuffle(numbers)
         keys = list(range(100, 1000))
-        Random(f"keys {place}").shuffle(keys)
+        Random(f"key numbers of a {kind}").shuffle(keys)
         for verb in VERBS:
-            unseen: dict[Part, int] = {"unseen": CASES_UNSEEN}
-            for part, count in (unseen if (verb, kind) in UNSEEN else CASES).items():
+            template += 1
+            for part, count in _counts(verb, kind).items():
                 for at in range(count):
                     used = len(made)
                     shelf = 10 + used * 7 % 90
@@ -106,7 +118,7 @@ def _cases() -> list[Case]:
                             kind=kind,
                             tag=numbers.pop(),
                             key=keys.pop(),
-                            state=STATES[at % len(STATES)],
+                            state=STATES[(at + template) % len(STATES)],
                             shelf=shelf,
                             nearest=10 + (shelf - 9 + used * 31 % 89) % 90,
                             number=2 + used * 5 % 7,

@@ -45,6 +45,7 @@ def test_the_learning_benchmark_goes_from_a_model_made_here_to_two_evaluations(t
     assert [episodes for episodes, _ in result["curve"]] == [
         18 * 3 + sum(step["episodes"] for step in result["steps"][:done]) for done in (0, 1, 2)
     ]
+    assert printed["claims"] == {}
     assert "<polyline" in (tmp_path / "learning-selection.svg").read_text("utf-8")
     spent = 18 * 3 + sum(step["episodes"] for step in result["steps"])
     assert printed["figures"][0]["episodes"] == spent
