@@ -11,7 +11,7 @@ from pytest_thinkingbox.agents.base import AgentTask
 from pytest_thinkingbox.agents.solution import advance, check, result_of, steps_of
 from pytest_thinkingbox.agents.tokens import Generation, TokensAgent, Trace
 from pytest_thinkingbox.declare.solution import Say
-from pytest_thinkingbox.episodes.model import EpisodeRequest
+from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
 from pytest_thinkingbox.tokens.chat import Chat
 from pytest_thinkingbox.tokens.reading import WrittenCall
 
@@ -74,3 +74,16 @@ class _Session:
         if (reading.content, reading.calls, reading.finished) != (message["content"], meant, True):
             raise AssertionError(f"{json.dumps(message)} was written, and {reading} is read")
         self._trace.wrote(Generation(ids))
+
+
+def said(episode: Episode) -> list[str]:
+    """Everything that a conversation holds, calls in the notation of the model."""
+    found = [str(episode.request.environment.instructions)]
+    for message in episode.conversation.messages:
+        found.append(message.get("content") or "")
+        for one in message.get("tool_calls") or []:
+            function = one["function"]
+            found.append(
+                json.dumps({"name": function["name"], "arguments": json.loads(function["arguments"])})
+            )
+    return found

@@ -47,8 +47,8 @@ class Settings:
 FULL = Settings(
     demonstrations=0,
     warm_up=1200,
-    warm_up_until=0.3,
-    settle=150,
+    warm_up_until=0.35,
+    settle=300,
     batch=16,
     warm_up_rate=4e-3,
     probes=20,
@@ -59,10 +59,10 @@ FULL = Settings(
     groups=16,
     group_size=8,
     replace_uniform=True,
-    steps=40,
-    watch=10,
-    learning_rate=1e-3,
-    reprobe_every=10,
+    steps=32,
+    watch=8,
+    learning_rate=5e-4,
+    reprobe_every=8,
     reprobe_attempts=8,
 )
 QUICK = replace(

@@ -40,6 +40,10 @@ class Result:
     trained_on: int
     probe: float
     probed_episodes: int
+    generated: int
+    """Episodes of the training: replaced, refilled and discarded ones and those that probed the pool again included."""
+    hit: int
+    """So many of these met an outage."""
     base: list[TaskCounts]
     trained: list[TaskCounts]
     steps: list[dict[str, Any]]
@@ -49,8 +53,8 @@ class Result:
     seconds: list[Stage]
 
 
-def generated(steps: Sequence[dict[str, Any]]) -> int:
-    """Episodes, refilled and replaced ones and those that probed the pool again included."""
+def in_steps(steps: Sequence[dict[str, Any]]) -> int:
+    """Episodes generated in these steps."""
     return sum(int(one["episodes"]) + int(one.get("reprobe_episodes", 0)) for one in steps)
 
 
@@ -147,7 +151,9 @@ def _line(result: Result, part: str) -> dict[str, Any]:
         "n/n": [sum(one.reliable for one in base), sum(one.reliable for one in trained)],
         "pass@k": [at_k.base, at_k.new],
         "pass@k interval": at_k.interval,
-        "episodes": result.probed_episodes + generated(result.steps),
+        "episodes": result.probed_episodes + result.generated,
+        "hit": result.hit,
+        "steps": len(result.steps),
     }
 
 

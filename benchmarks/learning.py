@@ -25,17 +25,16 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 from _arena import Arena
 from _curves import Point
-from _demonstrations import DemonstratingAgent
+from _demonstrations import DemonstratingAgent, said
 from _evaluation import evaluated
 from _learning_clock import Clock
 from _learning_recipe import ANSWER, FULL, LONGEST, QUICK, Settings, recipe_text
-from _learning_report import Result, Run, generated, report, result_of
+from _learning_report import Result, Run, in_steps, report, result_of
 from _tiny_policy import make_model, make_tokenizer, save, warm_up
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pytest_thinkingbox.agents.solution import SolutionAgent
 from pytest_thinkingbox.agents.tokens import TokensAgent
-from pytest_thinkingbox.episodes.model import Episode
 from pytest_thinkingbox.episodes.outcomes import Verdict
 from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.stats.counts import TaskCounts
@@ -44,11 +43,12 @@ from thinkingbox_trainer import rollout
 from thinkingbox_trainer.engine import TransformersEngine
 from thinkingbox_trainer.recipe import read_recipe
 from thinkingbox_trainer.reprobe import PoolTooSmall
+from thinkingbox_trainer.rollout import TrainingStopped
 from thinkingbox_trainer.run import train
 
 SUITE = Path(__file__).resolve().parent / "learning_suite"
 REPORTED = (3001, 3002, 3003)
-"""Named before they were run; everything that was tuned was tuned on others, and on other tasks."""
+"""Named before they were run; everything that was tuned was tuned on others, and on other tasks. Ablations: on 3001."""
 KEPT = ("hard", "middle", "often")
 """Bands of full-parameter training."""
 OUTAGE = 0.15
@@ -65,13 +65,17 @@ def main() -> int:
         if set(options.seeds) & set(REPORTED):
             raise SystemExit("nothing is tuned on the seeds that are reported: name others with --seeds")
         settings = replace(settings, judged_by="tuned")
-    variants: tuple[Variant, ...] = ("selected", *(ABLATIONS if options.ablations else ()))
     with _folder(options.out) as out, Arena(SUITE) as arena:
         results = [
             result
             for seed in options.seeds
             for result in learn(
-                arena, seed, settings, variants, folder=out / f"seed-{seed}", quick=options.quick
+                arena,
+                seed,
+                settings,
+                variants_of(seed, options.ablations),
+                folder=out / f"seed-{seed}",
+                quick=options.quick,
             )
         ]
         return report(
@@ -97,7 +101,14 @@ def _options() -> argparse.Namespace:
     )
     made.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     made.add_argument("--out", type=Path, metavar="DIR", help="keep models, recipes, figures and curves here")
-    made.add_argument("--ablations", action="store_true", help="four more trainings for each seed")
+    made.add_argument(
+        "--ablations",
+        type=int,
+        nargs="+",
+        default=[],
+        metavar="SEED",
+        help="four more trainings for these seeds",
+    )
     made.add_argument(
         "--tuning", action="store_true", help="other seeds, judged by tasks that nothing is claimed of"
     )
@@ -107,6 +118,10 @@ def _options() -> argparse.Namespace:
         help="whether everything fits together; nothing is learnt, none is claimed",
     )
     return made.parse_args()
+
+
+def variants_of(seed: int, ablated: Sequence[int]) -> tuple[Variant, ...]:
+    return ("selected", *(ABLATIONS if seed in ablated else ()))
 
 
 @contextmanager
@@ -163,6 +178,7 @@ def learn(
             trained_on=len(tasks),
             probe=rate(probes),
             probed_episodes=spent,
+            **spent_in(folder / variant),
             base=before,
             trained=after,
             steps=steps,
@@ -234,19 +250,6 @@ def prepare(arena: Arena, seed: int, settings: Settings, base: Path, clock: Cloc
     save(model, tokenizer, base)
 
 
-def said(episode: Episode) -> list[str]:
-    """Everything that a conversation holds, calls in the notation of the model."""
-    found = [str(episode.request.environment.instructions)]
-    for message in episode.conversation.messages:
-        found.append(message.get("content") or "")
-        for one in message.get("tool_calls") or []:
-            function = one["function"]
-            found.append(
-                json.dumps({"name": function["name"], "arguments": json.loads(function["arguments"])})
-            )
-    return found
-
-
 def probe(arena: Arena, seed: int, settings: Settings, base: Path, clock: Clock) -> list[TaskCounts]:
     """The pool's tasks as the base policy solves them."""
     with clock.stage("probes"):
@@ -291,14 +294,23 @@ def train_policy(
     with clock.stage(f"training {variant}"), outage(variant), redirect_stdout(sys.stderr):
         try:
             train(read_recipe(path), folder=folder)
-        except PoolTooSmall as error:
-            clock.say(f"{variant}: {error}")
+        except (PoolTooSmall, TrainingStopped) as error:
+            clock.say(f"{variant} ends early: {error}")
     lines = (folder / variant / "steps.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
+def spent_in(output: Path) -> dict[str, int]:
+    """Episodes that were begun, whatever became of them, and those that an outage hit."""
+    lines = [json.loads(one) for one in (output / "ledger.jsonl").read_text("utf-8").splitlines()]
+    return {
+        "generated": sum(one["event"] == "begun" for one in lines),
+        "hit": sum(one["event"] == "ended" and one["cause"] is not None for one in lines),
+    }
+
+
 def newest(output: Path) -> Path:
-    """The policy that counts: the last, where the pool was used up early that of the last checkpoint."""
+    """The policy that counts: the last, and that of the last checkpoint where the pool was used up before."""
     model = output / "model"
     if model.exists():
         return model
@@ -326,7 +338,7 @@ def watch(
             counts = arena.play(
                 policy_of(policy), tasks, attempts=settings.attempts // 2, seed=seed, stage="watch"
             )
-            points.append((spent + generated(steps[:done]), rate(counts)))
+            points.append((spent + in_steps(steps[:done]), rate(counts)))
     return points
 
 
