@@ -48,7 +48,7 @@ FULL = Settings(
     demonstrations=0,
     warm_up=1200,
     warm_up_until=0.35,
-    settle=300,
+    settle=500,
     batch=16,
     warm_up_rate=4e-3,
     probes=20,
@@ -59,15 +59,15 @@ FULL = Settings(
     groups=16,
     group_size=8,
     replace_uniform=True,
-    steps=24,
+    steps=32,
     watch=8,
-    learning_rate=5e-4,
+    learning_rate=6e-4,
     reprobe_every=8,
     reprobe_attempts=8,
 )
 QUICK = replace(
     FULL, demonstrations=60, warm_up=20, settle=10, probes=3, attempts=2, pool=12, judged=6, groups=2,
-    group_size=4, replace_uniform=False, steps=2, watch=1,
+    group_size=4, replace_uniform=False, steps=2, watch=1, reprobe_every=1,
 )  # fmt: skip
 
 
