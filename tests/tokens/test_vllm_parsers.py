@@ -1,31 +1,25 @@
-"""Where vLLM is installed: what its own parsers make of the same generations, and why ours differ.
+"""What vLLM's own parsers make of the generations of the corpus, and why our readings differ.
 
 Its server is never asked to parse (`--tb-agent=tokens` takes ids), so that none of this matters for a campaign; it is
-what changes for who came from `--tb-agent=openai`. Compared with version 0.31.0: `hermes` reads JSON, `qwen3_coder` and
-`qwen3_xml` (one parser) read the other notation.
+what changes for who came from `--tb-agent=openai`. `vllm_readings.json` has what version 0.31.0 reads: `hermes` reads
+JSON, `qwen3_coder` and `qwen3_xml` (one parser) read the other notation. Where vLLM is installed it is asked again, and
+`python -m tests.tokens.test_vllm_parsers` writes the file.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest.importorskip("vllm.tool_parsers.hermes_tool_parser", exc_type=ImportError)
+from pytest_thinkingbox.tokens.reading import BrokenCall, read
+from tests.tokens.corpus import CASES, SCHEMAS, Case
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
-from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
-from vllm.tool_parsers.hermes_tool_parser import Hermes2ProToolParser
-from vllm.tool_parsers.qwen3_engine_tool_parser import Qwen3EngineToolParser
-
-from tests.tokens.corpus import BROKEN, CASES, SCHEMAS
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("default"),  # what vllm and torch warn of is not ours
-]
+WRITTEN_DOWN = Path(__file__).with_name("vllm_readings.json")
 
 DIFFERENCES: dict[str, list[str]] = {
     "hermes wants the key `arguments`, and makes text of the whole message without it; here its lack means none": [
@@ -170,17 +164,61 @@ DIFFERENCES: dict[str, list[str]] = {
 }
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE(vocab={one: at for at, one in enumerate(letters)}, merges=[]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    whole = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>")
-    whole.add_tokens(["<tool_call>", "</tool_call>", "<think>", "</think>"])
-    return whole
+Read = dict[str, Any]
+"""Of one generation: the beginning of the hash of its `text`, the `content`, and `calls` with arguments as vLLM wrote
+them."""
+
+
+def shown_to_vllm(case: Case) -> str:
+    """Without the reasoning, which another parser takes away there."""
+    return case.text.partition("</think>")[2] if case.reasoning else case.text
+
+
+COMPARED = {case.id: case for case in CASES if shown_to_vllm(case)}
+
+
+def digest(case: Case) -> str:
+    return sha256(case.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def stored() -> dict[str, Read]:
+    return json.loads(WRITTEN_DOWN.read_text("utf-8"))
+
+
+def differs(case: Case, theirs: Read) -> bool:
+    """From what we make of it, but for blocks that cannot be read, which are no calls."""
+    ours = read(case.text, SCHEMAS, finished=case.finished, thinking=case.thinking)
+    calls = [[one.name, one.arguments] for one in ours.calls if not isinstance(one, BrokenCall)]
+    read_there = [[name, json.loads(arguments)] for name, arguments in theirs["calls"]]
+    # As text: 1, 1.0 and true are not the same.
+    return json.dumps(read_there) != json.dumps(calls) or theirs["content"] != ours.content
 
 
 def test_every_difference_from_vllm_is_known_and_has_its_reason():
+    theirs = stored()
+    differ = [name for name, case in COMPARED.items() if differs(case, theirs[name])]
+    assert sorted(differ) == sorted(one for cases in DIFFERENCES.values() for one in cases)
+
+
+def test_what_vllm_reads_is_written_down_of_every_generation_as_it_is():
+    assert {name: one["text"] for name, one in stored().items()} == {
+        name: digest(case) for name, case in COMPARED.items()
+    }
+    assert len(COMPARED) > 190
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # what vllm and torch warn of is not ours
+def test_vllm_reads_what_is_written_down():
+    pytest.importorskip("vllm.tool_parsers.hermes_tool_parser", exc_type=ImportError)
+    assert read_by_vllm() == stored()
+
+
+def read_by_vllm() -> dict[str, Read]:
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.tool_parsers.hermes_tool_parser import Hermes2ProToolParser
+    from vllm.tool_parsers.qwen3_engine_tool_parser import Qwen3EngineToolParser
+
     logging.getLogger("vllm").setLevel(
         logging.CRITICAL
     )  # it writes a traceback for every call that it cannot read
@@ -190,18 +228,31 @@ def test_every_difference_from_vllm_is_known_and_has_its_reason():
     ]
     request = ChatCompletionRequest(model="m", messages=[{"role": "user", "content": "x"}], tools=tools)
     letters = tokenizer()
-    differ = []
-    for case in CASES:
-        text = case.text
-        if case.reasoning:  # which another parser takes away there
-            text = text.partition("</think>")[2]
-            if not text:
-                continue
-        kind = Hermes2ProToolParser if case.id.startswith("json") else Qwen3EngineToolParser
-        found = kind(letters, request.tools).extract_tool_calls(text, request)
-        theirs = [[one.function.name, json.loads(one.function.arguments)] for one in found.tool_calls]
-        ours = [list(one) for one in case.calls if one != BROKEN]
-        same = json.dumps(theirs) == json.dumps(ours) and (found.content or "").strip() == case.content
-        if not same:
-            differ.append(case.id)
-    assert sorted(differ) == sorted(one for cases in DIFFERENCES.values() for one in cases)
+    made = {}
+    for name, case in COMPARED.items():
+        kind = Hermes2ProToolParser if name.startswith("json") else Qwen3EngineToolParser
+        found = kind(letters, request.tools).extract_tool_calls(shown_to_vllm(case), request)
+        made[name] = {
+            "text": digest(case),
+            "content": (found.content or "").strip(),
+            "calls": [[one.function.name, one.function.arguments] for one in found.tool_calls],
+        }
+    return made
+
+
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE(vocab={one: at for at, one in enumerate(letters)}, merges=[]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    whole = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>")
+    whole.add_tokens(["<tool_call>", "</tool_call>", "<think>", "</think>"])
+    return whole
+
+
+if __name__ == "__main__":
+    rows = [f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in read_by_vllm().items()]
+    WRITTEN_DOWN.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
