@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends import local_server
 from pytest_thinkingbox.backends.server import claims
@@ -96,12 +97,12 @@ def test_t30_what_a_killed_campaign_left_goes_with_the_next_which_plays_it_to_it
             start_new_session=True,
         )
 
-    def containers() -> str:
-        found = subprocess.run(["docker", "ps", "--format={{.Names}}"], capture_output=True, text=True)
-        return found.stdout
+    def containers(which: str) -> list[str]:
+        listed = ["docker", "ps", f"--filter={which}", "--format={{.Names}}"]
+        return subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
 
-    with started(IMAGES[kind]):
-        others = set(containers().split())
+    with started(IMAGES[kind]) as url:
+        (living,) = containers(f"publish={make_url(url).port}")
         killed = start()
         deadline = time.monotonic() + 120
         while not any(path.stat().st_size for path in pytester.path.glob(".thinkingbox/*/attempts.jsonl")):
@@ -110,13 +111,13 @@ def test_t30_what_a_killed_campaign_left_goes_with_the_next_which_plays_it_to_it
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait(timeout=60)
         (folder,) = (path.parent for path in pytester.path.glob(".thinkingbox/*/campaign.json"))
-        (left,) = set(containers().split()) - others
-        assert folder.name in left
+        (left,) = containers(f"name={folder.name}")
         done = len((folder / "attempts.jsonl").read_text().splitlines())
         assert 0 < done < 30
 
         assert start(f"--tb-resume={folder}").wait(timeout=300) == 0
-        assert set(containers().split()) == others  # one that lives is left alone
+        assert containers(f"name={left}") == []
+        assert containers(f"name={living}") == [living]
     records = [json.loads(line) for line in (folder / "attempts.jsonl").read_text().splitlines()]
     assert sorted(one["attempt"] for one in records if one["final"]) == list(range(1, 31))
     assert {one["outcome"] for one in records} == {"passed"}
