@@ -103,12 +103,11 @@ def test_fifty_steps_with_faults_and_an_optimizer_leave_nothing_behind(tmp_path,
     [middle, last] = faults
     assert last == middle
     assert middle[1:] == (0, 0)  # databases, traces
-    assert (middle[0]["children"], middle[0]["files"] > 0) == (1, True)
+    assert (middle[0]["children"], middle[0]["files"] > 0) == (before["children"] + 1, True)
     del trainer
     after = settled()
     assert after == before
-    assert after["children"] == after["files"] == 0
-    assert [one for one in after["threads"] if "thinkingbox" in one] == []
+    assert after["files"] == 0
 
 
 def recipe(folder: Path, *, steps: int, output: str):

@@ -17,7 +17,10 @@ pytest.importorskip("trl", reason="trl is not installed (dependency group `train
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 import torch
+from datasets import Dataset
+from transformers import AutoTokenizer
 
+from pytest_thinkingbox.agents.tokens import Generation
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.rewards import load_suite
 from tests.pages import blocks_of
@@ -160,6 +163,52 @@ def test_weights_at_a_server_need_an_engine_of_that_server(suite):
         ConfigurationError, match="use_vllm = True: give rollout_func the engine of the server"
     ):
         rollout([], trainer)
+
+
+class Elsewhere:
+    """An engine whose weights somebody else updates; it says `x` or `xx`, by the seed."""
+
+    policy_version: int | None = None
+
+    def __init__(self, tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.versions: set[int | None] = set()
+
+    async def generate(self, ids, *, seed, most):
+        self.versions.add(self.policy_version)
+        said = self._tokenizer.encode("x" * (1 + seed % 2), add_special_tokens=False)
+        return Generation([*said, self._tokenizer.eos_token_id], policy_version=self.policy_version)
+
+    def of(self, task):
+        return self
+
+    async def aclose(self):
+        """Nothing is held."""
+
+
+def test_an_engine_of_ones_own_is_told_which_weights_it_has(suite, world):
+    engine = Elsewhere(AutoTokenizer.from_pretrained(world / "tiny"))
+    trainer = make(suite, world, engine=engine)
+    trainer.train()
+    assert engine.versions == {0, 1}
+    assert [one["reward"] for one in trainer.state.log_history if "grad_norm" in one] != [0.0, 0.0]
+
+
+def test_more_groups_than_tasks_play_some_tasks_twice(suite, world):
+    """With rows that are repeated; the second group of a task has other seeds, and so other answers."""
+    settings = {"max_steps": 1, "per_device_train_batch_size": 8, "gradient_accumulation_steps": 4}
+    seen = []
+    trainer = make(suite, world, settings=settings, replace_uniform=False)
+    trainer.train_dataset = Dataset.from_list(suite.dataset(repeat=2))
+    [graded] = trainer.reward_funcs
+    trainer.reward_funcs[0] = lambda **given: seen.append(given) or graded(**given)
+    trainer.train()
+    [given] = seen
+    assert sorted(given["task_id"][::4]) == sorted([*suite.tasks, *suite.tasks])
+    answers: dict[str, list[list[int]]] = {}
+    for at in range(0, 32, 4):
+        answers.setdefault(given["task_id"][at], []).append(given["completion_ids"][at : at + 4])
+    assert all(one != other for one, other in answers.values())
 
 
 def test_tasks_of_one_prompt_have_their_turns():
