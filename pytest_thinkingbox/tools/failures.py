@@ -45,8 +45,7 @@ class DatabaseWatch:
         """Look at an exception that escaped from a tool, and at those that caused it."""
         for one in _chain(error):
             if isinstance(one, DBAPIError):
-                lost = one.connection_invalidated  # also without a statement: by what ends a transaction
-                self._look(one.orig or one, connecting=one.statement is None and not lost, lost=lost)
+                self._look(one.orig or one, connecting=False, lost=one.connection_invalidated)
             else:
                 self._look(one, connecting=False, lost=False)
 
