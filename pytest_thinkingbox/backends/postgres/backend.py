@@ -73,12 +73,14 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
                 database=database,
                 ddl=template.ddl,
             )
+            own_reader = create_reader(connection, self._campaign) if template.ddl else None
         return PostgresLease(
             server=self._server,
             template=template,
             database=database,
             login=login,
             reader=self._reader,
+            own_reader=own_reader,
             engines=self._engines,
             read_only=self._read_only,
             fast=self._fast,
@@ -89,7 +91,10 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
     def _ended(self, clones: Clones, lease: PostgresLease) -> None:
         self._forget(lease)
         clones.put_back(
-            lease.template, lease.database, lease.written, role=partial(lease.drop_role, self._server)
+            lease.template,
+            lease.database,
+            None if lease.stuck else lease.written,
+            role=partial(lease.drop_roles, self._server),
         )
 
     def _digest(self, template: Template) -> str:

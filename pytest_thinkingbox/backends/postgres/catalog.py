@@ -24,6 +24,7 @@ class Table:
 
     oid: int
     schema: str
+    local_name: str
     info: TableInfo
     parts: tuple[int, ...]
     partitioned: bool
@@ -33,10 +34,6 @@ class Table:
         """For FROM: its own rows, not those of tables that inherit from it."""
         name = sql.Identifier(self.schema, self.local_name)
         return name if self.partitioned else sql.SQL("ONLY {}").format(name)
-
-    @property
-    def local_name(self) -> str:
-        return self.info.name if self.schema == "public" else self.info.name[len(self.schema) + 1 :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +57,11 @@ def read_tables(connection: Connection) -> dict[str, Table]:
     for oid, schema, name, kind, columns, key, generated, parts in connection.execute(
         queries.TABLES
     ).fetchall():
-        full = name if schema == "public" else f"{schema}.{name}"
+        full = _quoted(name) if schema == "public" else f"{schema}.{name}"
         found[full] = Table(
             oid=oid,
             schema=schema,
+            local_name=name,
             info=TableInfo(
                 name=full,
                 columns=tuple(columns or ()),
@@ -76,9 +74,18 @@ def read_tables(connection: Connection) -> dict[str, Table]:
     return found
 
 
+def _quoted(name: str) -> str:
+    """Where it could be taken for that of a table of another schema."""
+    return f'"{name}"' if "." in name else name
+
+
 def read_objects(connection: Connection) -> dict[tuple[str, str], str]:
-    rows = connection.execute(queries.OBJECTS).fetchall()
-    return {(kind, name): definition or "" for kind, name, definition in rows}
+    """Two that are called alike, as "a.b" of the schema public and b of the schema a, are shown as one."""
+    found: dict[tuple[str, str], str] = {}
+    for kind, name, definition in sorted(connection.execute(queries.OBJECTS).fetchall(), key=repr):
+        other = found.get((kind, name))
+        found[kind, name] = (definition or "") if other is None else f"{other}\n{definition}"
+    return found
 
 
 def has_large_objects(connection: Connection) -> bool:

@@ -12,6 +12,7 @@ import psycopg
 
 from pytest_thinkingbox.backends.postgres import log as logs
 from pytest_thinkingbox.backends.postgres import values
+from pytest_thinkingbox.backends.postgres.catalog import has_large_objects
 from pytest_thinkingbox.backends.postgres.log import Written
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.postgres.template import Template
@@ -53,12 +54,18 @@ class Clones(Pool[Template, str]):
 
         def end(enough: bool) -> bool:
             lent = False
-            if written is not None and not enough and _can_be_undone(written):
+            # What an agent with DDL made would run with the rights of whoever undoes it.
+            if written is not None and not enough and not template.ddl and _can_be_undone(written):
                 with suppress(psycopg.Error):
                     lent = self._undo(template, name, written)
+            if lent:
+                try:
+                    role()
+                except psycopg.Error:  # it left something that is its own
+                    lent = False
             if not lent:
                 self._server.drop(name)
-            role()
+                role()
             return lent
 
         self.give_back(template, name, end=end)
@@ -77,6 +84,8 @@ class Clones(Pool[Template, str]):
                 for sequence, state in template.sequences.items():
                     connection.execute("SELECT setval(%s::oid::regclass, %s, %s)", [sequence, *state])
                 logs.clear(connection, template.log)
+            if has_large_objects(connection) and not template.large_objects:
+                return False
             if sum(template.row_counts.values()) > _SMALL:
                 return True
             known = template.buckets()

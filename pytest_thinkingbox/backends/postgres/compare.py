@@ -67,7 +67,7 @@ class Hashing:
             return found
         parts = [
             sql.SQL(
-                "SELECT {}::int, {} AS bucket, count(*), sum(hashtextextended({}::text, {})) FROM {} GROUP BY bucket"
+                "SELECT {}::int, {}, count(*), sum(hashtextextended({}::text, {})) FROM {} GROUP BY 2"
             ).format(
                 sql.Literal(index),
                 self._bucket(one),

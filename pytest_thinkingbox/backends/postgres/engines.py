@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import OperationalError
@@ -136,11 +136,19 @@ class ReadOnly:
         self._engines = Engines(autocommit=True)
         self._alive = alive
 
-    def engine(self, url: URL) -> Engine:
+    def engine(self, url: URL, *, distrust: bool = False) -> Engine:
+        """With `distrust` of what an agent with DDL defined: it may have run in the last statement, and let the next
+        one write."""
         made = self._engines.engine(url)
+        if distrust:
+            event.listen(made, "before_cursor_execute", _only_read)
         tell_outages(made, self._alive)
         event.listen(made, "handle_error", _translate)
         return made
+
+
+def _only_read(connection: Connection, cursor: Any, *_: object) -> None:
+    cursor.connection.execute("SET default_transaction_read_only = on")
 
 
 _REFUSED = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,37 +14,35 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, Engine
 
-from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.backends.postgres import values
-from pytest_thinkingbox.backends.postgres.catalog import (
-    has_large_objects,
-    read_objects,
-    read_tables,
-)
-from pytest_thinkingbox.backends.postgres.compare import Comparison, full_changes
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
-from pytest_thinkingbox.backends.postgres.log import Written, read_written, rows_at
+from pytest_thinkingbox.backends.postgres.log import Written, read_written
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
 from pytest_thinkingbox.backends.postgres.programs import run_pg_dump
+from pytest_thinkingbox.backends.postgres.reading import AdminConnection, Distrustful, FinalState
 from pytest_thinkingbox.backends.postgres.rebuild import rebuild
-from pytest_thinkingbox.backends.postgres.roles import Login, drop_attempt_role, is_locked_out
+from pytest_thinkingbox.backends.postgres.roles import (
+    Login,
+    drop_attempt_role,
+    let_connect,
+    loads_libraries,
+)
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer, is_outage
 from pytest_thinkingbox.backends.postgres.template import Template
-from pytest_thinkingbox.backends.server.deltas import schema_deltas
 from pytest_thinkingbox.errors import InfrastructureDown
-from pytest_thinkingbox.state.diff import diff_rows, same
-from pytest_thinkingbox.state.model import RowChange, StateDiff
+from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.whole import whole
 
 _CUT_SECONDS = 10.0
-_MANY_KEYS = 20_000
-"""Rows of one table from which on reading the whole table costs less than picking them."""
+_IN_THE_WAY = (
+    psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected, psycopg.errors.OutOfMemory,
+    psycopg.errors.InternalError_,
+)  # fmt: skip
+"""What an agent's session may cause until it has ended; the last is "tuple concurrently updated"."""
 
 _NO_DISK = ("53100", "58030")
 """disk_full, io_error"""
-
-AdminConnection = psycopg.Connection[Any]
 
 
 class PostgresLease:
@@ -62,6 +60,7 @@ class PostgresLease:
         database: str,
         login: Login,
         reader: Login,
+        own_reader: Login | None,
         engines: Engines,
         read_only: ReadOnly,
         fast: bool,
@@ -77,11 +76,14 @@ class PostgresLease:
         self._url = url
         self._server = server
         self._reader = reader
+        self._own_reader = own_reader
         self._engines = engines
         self._read_only = read_only
         self._fast = fast
         self.written: Written | None = None
         """What the log said when it was read."""
+        self.stuck = False
+        """Whether a session of the agent could not be ended."""
         self._on_read = on_read
         self._on_release = on_release
         self._lock = threading.RLock()
@@ -103,49 +105,97 @@ class PostgresLease:
                 raise InfrastructureDown("the database server does not answer any more")
             with self._server.admin() as connection:
                 self._end_sessions(connection)
+            if self._server.prepares:
+                self._undo_prepared()
             self._cut = True
 
     def _end_sessions(self, connection: AdminConnection) -> None:
-        role, database = sql.Identifier(self.login.name), sql.Identifier(self.database)
-        with connection.transaction():
-            connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(role))
-            connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM {}").format(database, role))
+        """A session that is inside of a function which nothing interrupts stays behind. It can write no more: before it
+        commits it would have to come out."""
         deadline = time.monotonic() + _CUT_SECONDS
+        shut_out = False
         while True:
             ended = connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s",
                 [self.login.name],
             ).fetchall()
-            if not ended:
+            if shut_out and not ended:
                 return
             if time.monotonic() > deadline:
-                raise InfrastructureDown(
-                    f"{len(ended)} sessions of {self.login.name} are still there {_CUT_SECONDS:.0f} s after they "
-                    "were ended"
-                )
-            time.sleep(0.001)
+                if not shut_out:
+                    raise InfrastructureDown(f"{self.login.name} cannot be kept from connecting")
+                self.stuck = True
+                return
+            if not shut_out:
+                shut_out = self._shut_out(connection)
+            else:
+                time.sleep(0.001)
+
+    def _shut_out(self, connection: AdminConnection) -> bool:
+        """Whether the role can connect no more. A session of the agent can hold the lock that this needs."""
+        try:
+            with connection.transaction():
+                connection.execute("SET LOCAL lock_timeout = '100ms'")
+                connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(sql.Identifier(self.login.name)))
+        except _IN_THE_WAY:
+            return False
+        return True
+
+    def _undo_prepared(self) -> None:
+        """Transactions that wait for their second phase: they would keep locks, and commit after the verdict."""
+        with self._reaching(), self._connect() as connection:
+            for (name,) in connection.execute(
+                "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"
+            ).fetchall():
+                connection.execute(sql.SQL("ROLLBACK PREPARED {}").format(sql.Literal(name)))
 
     def read_changes(self, *, audit: bool) -> StateDiff:
         try:
-            with self._lock, self._snapshot() as judge, self.template.reading() as before:
-                if not self._fast:
-                    return self._full(judge, before)
-                self.written = read_written(judge, self.template.log)
-                found = self._quick(judge, before, self.written)
-                if audit and not same(found, expected := self._full(judge, before)):
-                    raise AuditMismatch(f"fast path: {found}\nfull comparison: {expected}")
-                return found
+            with self._lock, self._snapshot() as state:
+                self.written = read_written(state.judge, self.template.log) if self._fast else None
+                try:
+                    return state.changes(self.written, audit=audit)
+                except psycopg.Error as error:
+                    if not self.template.ddl or not self.alive():
+                        raise
+                    return state.unreadable(error)
         finally:
             self._on_read()
 
     @contextmanager
-    def _snapshot(self) -> Iterator[AdminConnection]:
-        """A connection to the final state in which nothing changes any more, closed afterwards."""
+    def _snapshot(self) -> Iterator[FinalState]:
+        """The final state, in which nothing changes any more; its connections are closed afterwards."""
         self._check_cut()
-        with self._reaching(), self._connect() as judge:
+        with self._reaching(), ExitStack() as stack:
+            before = stack.enter_context(self.template.reading())
+            judge = stack.enter_context(closing(self._connect()))
             judge.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield judge
-            judge.execute("ROLLBACK")
+            rows = judge
+            if self._own_reader is not None:
+                exported = judge.execute("SELECT pg_export_snapshot()").fetchone()
+                assert exported is not None
+                rows = stack.enter_context(closing(self._connect_to_read()))
+                rows.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                rows.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(sql.Literal(exported[0])))
+            yield FinalState(template=self.template, judge=judge, rows=rows, before=before)
+
+    def _connect_to_read(self) -> AdminConnection:
+        """As whoever may read rows that an agent with DDL left, and do nothing else."""
+        if self._own_reader is None:
+            return self._connect()
+        with self._server.admin() as admin:
+            let_connect(admin, self._own_reader, database=self.database)
+        url = self._server.url_of(
+            self.database, user=self._own_reader.name, password=self._own_reader.password
+        )
+        arguments: dict[str, Any] = {
+            "host": url.host, "port": url.port, "user": url.username, "password": url.password,
+            "dbname": url.database, **url.query,
+        }  # fmt: skip
+        connection = Distrustful.connect(autocommit=True, **arguments)
+        values.set_up(connection)
+        self.template.read(connection)
+        return connection
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -161,58 +211,6 @@ class PostgresLease:
         values.set_up(connection)
         self.template.read(connection)
         return connection
-
-    def _quick(self, judge: AdminConnection, before: AdminConnection, written: Written) -> StateDiff:
-        """Only what the log names; whole tables, or everything, where it proves nothing."""
-        template = self.template
-        if not written.trusted or template.large_objects or has_large_objects(judge):
-            return self._full(judge, before)
-        reference = template.catalog
-        objects = read_objects(judge) if written.altered else reference.objects
-        tables = reference.tables if objects == reference.objects else read_tables(judge)
-        changes: list[RowChange] = []
-        whole = []
-        for table in reference.tables.values():
-            after = tables.get(table.info.name)
-            if after is None:
-                continue
-            comparison = template.comparison(table, after)
-            logged = next((one for one in written.keys if one.table is table), None)
-            keys = written.keys.get(logged, ()) if logged is not None else ()
-            if table.oid in written.whole or after != table or len(keys) > _MANY_KEYS:
-                whole.append(comparison)
-            elif logged is not None:
-                columns = comparison.columns
-                changes += diff_rows(
-                    rows_at(before, logged, keys, columns),
-                    rows_at(judge, logged, keys, columns),
-                    comparison.info,
-                )
-        if whole:
-            changes += self._compared(judge, before, whole)
-        order = {name: place for place, name in enumerate(reference.tables)}
-        return StateDiff(
-            rows=tuple(sorted(changes, key=lambda change: order[change.table])),
-            schema=schema_deltas(reference.objects, objects),
-        )
-
-    def _full(self, judge: AdminConnection, before: AdminConnection) -> StateDiff:
-        reference = self.template.catalog
-        objects = read_objects(judge)
-        tables = reference.tables if objects == reference.objects else read_tables(judge)
-        comparisons = [
-            self.template.comparison(table, tables[name])
-            for name, table in reference.tables.items()
-            if name in tables
-        ]
-        rows = self._compared(judge, before, comparisons)
-        return StateDiff(rows=tuple(rows), schema=schema_deltas(reference.objects, objects))
-
-    def _compared(
-        self, judge: AdminConnection, before: AdminConnection, comparisons: list[Comparison]
-    ) -> list[RowChange]:
-        known = self.template.buckets(one.table.info.name for one in comparisons)
-        return full_changes(self.template.hashing, comparisons, before=before, after=judge, known=known)
 
     def rebuild(self, diff: StateDiff) -> None:
         with self._lock, self._reaching(), self._connect() as connection:
@@ -235,7 +233,7 @@ class PostgresLease:
         with self._lock, self._reaching():
             self._check_cut()
             if self._judge is None or self._judge.closed:
-                self._judge = self._connect()
+                self._judge = self._connect_to_read()
             return read_rows(self._judge, table, where)
 
     def _check_cut(self) -> None:
@@ -247,20 +245,16 @@ class PostgresLease:
     def connect_after(self) -> Connection:
         with self._lock:
             self._check_cut()
-            return self._open(self.database)
+            return self._open(self.database, self._own_reader or self._reader)
 
     def connect_before(self) -> Connection:
-        return self._open(self.template.reference)
+        return self._open(self.template.reference, self._reader)
 
-    def _open(self, database: str) -> Connection:
+    def _open(self, database: str, reader: Login) -> Connection:
         with self._server.admin() as admin:
-            admin.execute(
-                sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
-                    sql.Identifier(database), sql.Identifier(self._reader.name)
-                )
-            )
-        url = self._server.url_of(database, user=self._reader.name, password=self._reader.password)
-        return self._read_only.engine(url).connect()
+            let_connect(admin, reader, database=database)
+        url = self._server.url_of(database, user=reader.name, password=reader.password)
+        return self._read_only.engine(url, distrust=reader is self._own_reader).connect()
 
     def alive(self) -> bool:
         return self._server.alive()
@@ -269,15 +263,19 @@ class PostgresLease:
         if lost or not isinstance(error, psycopg.OperationalError):  # other drivers are not known here
             return (lost or connecting) and not self.alive()
         if connecting or error.pgconn is not None:
-            return not (self.alive() and self._locked_itself_out())
+            return not (self.alive() and self._locked_itself_out(str(error)))
         if error.sqlstate in _NO_DISK:  # which a function that the agent writes can also raise
             return error.diag.source_function != "exec_stmt_raise"
         return is_outage(error) and not self.alive()
 
-    def _locked_itself_out(self) -> bool:
+    def _locked_itself_out(self, said: str) -> bool:
+        """By its password and its number of sessions, of which the server speaks with the role's name, or by a setting
+        with which no session can begin."""
+        if self.login.name in said:
+            return True
         try:
             with self._server.admin() as connection:
-                return is_locked_out(connection, self.login, database=self.database)
+                return loads_libraries(connection, self.login)
         except InfrastructureDown:
             return False
 
@@ -295,6 +293,8 @@ class PostgresLease:
         self._on_read()
         self._on_release(self)
 
-    def drop_role(self, server: PostgresServer) -> None:
+    def drop_roles(self, server: PostgresServer) -> None:
+        """Those that only this attempt had."""
         with server.admin() as connection:
-            drop_attempt_role(connection, name=self.login.name, database=self.database)
+            for login in filter(None, (self.login, self._own_reader)):
+                drop_attempt_role(connection, name=login.name, database=self.database)

@@ -174,8 +174,8 @@ def read_written(connection: Connection, log: Log) -> Written:
 def rows_at(
     connection: Connection, logged: LoggedTable, keys: Sequence[Key], columns: Sequence[str]
 ) -> list[Row]:
-    """The rows with these keys, by the primary key's index."""
-    query = sql.SQL("SELECT {} FROM {} AS t JOIN {} ON {}").format(
+    """The rows with these keys, by the primary key's index; each once, also where two texts are one key (1 and 1.0)."""
+    query = sql.SQL("SELECT DISTINCT ON (t.tableoid, t.ctid) {} FROM {} AS t JOIN {} ON {}").format(
         sql.SQL(", ").join(sql.SQL("t.{}").format(sql.Identifier(one)) for one in columns),
         logged.table.relation,
         _listed(logged, keys),
@@ -234,7 +234,7 @@ def clear(connection: Connection, log: Log) -> None:
 def _texts(
     connection: Connection, logged: LoggedTable, keys: Sequence[Key], columns: Iterable[str]
 ) -> list[tuple[Any, ...]]:
-    query = sql.SQL("SELECT {} FROM {} AS t JOIN {} ON {}").format(
+    query = sql.SQL("SELECT DISTINCT ON (t.tableoid, t.ctid) {} FROM {} AS t JOIN {} ON {}").format(
         sql.SQL(", ").join(sql.SQL("t.{}::text").format(sql.Identifier(one)) for one in columns),
         logged.table.relation,
         _listed(logged, keys),
@@ -345,6 +345,7 @@ BEGIN
     SELECT t.oid FROM tree t JOIN pg_proc p ON p.proname = 'f_' || t.oid::text
     WHERE p.pronamespace = '{LOG_SCHEMA}'::regnamespace AND p.prosrc <> 'BEGIN RETURN NULL; END'
   LOOP
+    INSERT INTO {LOG_SCHEMA}.ddl VALUES (TG_TAG, altered);  -- also one that it was only handed down to
     EXECUTE format('CREATE OR REPLACE FUNCTION {LOG_SCHEMA}.f_%s() RETURNS trigger LANGUAGE plpgsql'
       ' AS $f$BEGIN RETURN NULL; END$f$', altered);
   END LOOP;

@@ -117,7 +117,10 @@ FROM pg_type t JOIN ns ON t.typnamespace = ns.oid
 WHERE t.typtype IN ('e', 'd', 'r')
   AND NOT EXISTS (SELECT FROM extended WHERE classid = 'pg_type'::regclass AND objid = t.oid)
 UNION ALL
-SELECT 'extension', extname, extversion FROM pg_extension WHERE extname <> 'plpgsql'
+SELECT 'extension', extname, concat_ws(' ', extversion,
+  (SELECT md5(string_agg(pg_describe_object(classid, objid, objsubid), ',' ORDER BY classid, objid)) FROM pg_depend
+    WHERE refclassid = 'pg_extension'::regclass AND refobjid = e.oid AND deptype = 'e'))
+FROM pg_extension e WHERE extname <> 'plpgsql'
 UNION ALL
 SELECT 'default privileges',
   concat_ws(' ', pg_get_userbyid(defaclrole), nullif(defaclnamespace, 0)::regnamespace, defaclobjtype), defaclacl::text

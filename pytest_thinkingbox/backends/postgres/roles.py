@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -96,45 +95,35 @@ def create_attempt_role(
             connection.execute(
                 sql.SQL("ALTER ROLE {} SET {} = {}").format(role, sql.Identifier(setting), sql.Literal(value))
             )
-        connection.execute(
-            sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(database), role)
-        )
+        let_connect(connection, login, database=database)
         if ddl:
             # What it creates belongs to the owner too, so that its own name is in no definition.
             owner = sql.Identifier(owner_of(campaign))
             connection.execute(sql.SQL("GRANT {} TO {}").format(owner, role))
             connection.execute(sql.SQL("ALTER ROLE {} SET role = {}").format(role, owner))
+            # Not to the owner: whoever acts as it could lock all databases in which it has a right.
             connection.execute(
-                sql.SQL("GRANT CREATE, TEMPORARY ON DATABASE {} TO {}").format(
-                    sql.Identifier(database), owner
-                )
+                sql.SQL("GRANT CREATE, TEMPORARY ON DATABASE {} TO PUBLIC").format(sql.Identifier(database))
             )
     return login
 
 
-def is_locked_out(connection: Connection, login: Login, *, database: str) -> bool:
-    """Whether this attempt's role did something for which it can open no more connections.
-
-    It may change its own password and settings (with some no session can begin), give up its rights, and use up its
-    connections.
-    """
-    row = connection.execute(
-        "SELECT rolpassword, has_database_privilege(rolname, %(database)s, 'CONNECT'),"
-        " (SELECT count(*) FROM pg_stat_activity WHERE usesysid = role.oid),"
-        " ARRAY(SELECT unnest(setconfig) FROM pg_db_role_setting WHERE setrole = role.oid)"
-        " FROM pg_authid AS role WHERE rolname = %(name)s",
-        {"name": login.name, "database": database},
-    ).fetchone()
-    if row is None:
-        return False
-    stored, may_connect, sessions, settings = row
-    given = {f"{name}={value}" for name, value in _SETTINGS.items()}
-    return (
-        not _is_verifier_of(stored, login.password)
-        or not may_connect
-        or sessions >= CONNECTION_LIMIT
-        or any(one not in given for one in settings if not one.startswith("role="))
+def let_connect(connection: Connection, login: Login, *, database: str) -> None:
+    connection.execute(
+        sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
+            sql.Identifier(database), sql.Identifier(login.name)
+        )
     )
+
+
+def loads_libraries(connection: Connection, login: Login) -> bool:
+    """Whether the role has told the server to load something into its sessions: without it no session begins."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_db_role_setting, unnest(setconfig) AS one"
+        " WHERE setrole = (SELECT oid FROM pg_roles WHERE rolname = %s) AND one LIKE 'local\\_preload\\_libraries=%%')",
+        [login.name],
+    ).fetchone()
+    return row is not None and bool(row[0])
 
 
 def drop_attempt_role(connection: Connection, *, name: str, database: str | None) -> None:
@@ -146,6 +135,39 @@ def drop_attempt_role(connection: Connection, *, name: str, database: str | None
                 sql.SQL("REVOKE ALL ON DATABASE {} FROM {}").format(sql.Identifier(database), role)
             )
     connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(role))
+
+
+_OF_LOCKS = r"pronamespace = 'pg_catalog'::regnamespace AND proname ~ '^pg_(try_)?advisory_(xact_)?lock'"
+
+
+def withhold_locks(connection: Connection, owner: str) -> None:
+    """In a new database: no advisory locks, with which one session can use up what all sessions of the server have.
+
+    The owner, as whom the schema is loaded, may grant them.
+    """
+    for (function,) in connection.execute(
+        f"SELECT oid::regprocedure::text FROM pg_proc WHERE {_OF_LOCKS}"
+    ).fetchall():
+        name = sql.SQL(function)
+        connection.execute(sql.SQL("REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC").format(name))
+        connection.execute(
+            sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {} WITH GRANT OPTION").format(
+                name, sql.Identifier(owner)
+            )
+        )
+
+
+def settle_locks(connection: Connection, owner: str) -> None:
+    """After loading: the owner keeps what it has granted to everybody, and no more."""
+    for (function,) in connection.execute(
+        f"SELECT oid::regprocedure::text FROM pg_proc WHERE {_OF_LOCKS}"
+        " AND NOT EXISTS (SELECT FROM aclexplode(proacl) WHERE grantee = 0)"
+    ).fetchall():
+        connection.execute(
+            sql.SQL("REVOKE ALL ON FUNCTION {} FROM {} CASCADE").format(
+                sql.SQL(function), sql.Identifier(owner)
+            )
+        )
 
 
 def grant_rows(connection: Connection, campaign: Campaign, *, ddl: bool) -> None:
@@ -172,17 +194,12 @@ def grant_rows(connection: Connection, campaign: Campaign, *, ddl: bool) -> None
             )
 
 
-def _is_verifier_of(stored: str | None, password: str) -> bool:
-    found = re.fullmatch(r"SCRAM-SHA-256\$1:([^$]+)\$.*", stored or "")
-    return found is not None and stored == verifier(password, salt=base64.b64decode(found[1]))
-
-
-def verifier(password: str, *, salt: bytes | None = None) -> str:
+def verifier(password: str) -> str:
     """What PostgreSQL keeps of a password (RFC 5803), so that the password itself is in no statement.
 
     One round instead of 4096: the password is random and long, so nothing is gained by making a guess slow.
     """
-    salt = salt or secrets.token_bytes(16)
+    salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
     client = hmac.digest(salted, b"Client Key", "sha256")
     server = hmac.digest(salted, b"Server Key", "sha256")

@@ -48,8 +48,10 @@ class PostgresServer:
         self.version = self._keeper.info.server_version
         self._check()
         setting = self._settings(
-            "fsync", "max_connections", "superuser_reserved_connections", "file_copy_method"
-        )
+            "fsync", "max_connections", "superuser_reserved_connections", "file_copy_method",
+            "max_prepared_transactions",
+        )  # fmt: skip
+        self.prepares = setting["max_prepared_transactions"] != "0"
         self.fsync = setting["fsync"] == "on"
         self.room = int(setting["max_connections"]) - int(setting["superuser_reserved_connections"])
         self.shares_files = "file_copy_method" in setting and self._can_share_files()

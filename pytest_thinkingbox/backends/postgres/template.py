@@ -24,7 +24,7 @@ from pytest_thinkingbox.backends.postgres.compare import Buckets, Comparison, Ha
 from pytest_thinkingbox.backends.postgres.load import Loader, check_complete
 from pytest_thinkingbox.backends.postgres.log import install, read_log
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
-from pytest_thinkingbox.backends.postgres.roles import grant_rows, owner_of
+from pytest_thinkingbox.backends.postgres.roles import grant_rows, owner_of, settle_locks, withhold_locks
 from pytest_thinkingbox.backends.postgres.sequences import read_sequences
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.server.sources import describe
@@ -194,6 +194,9 @@ def build(
             )
         )
         connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
+        if seed is None:
+            with server.connect(name) as inside:
+                withhold_locks(inside, owner)
         try:
             _fill(server, environment, start, name=name, owner=owner)
         except BaseException:
@@ -226,6 +229,7 @@ def _fill(
             what = f"schema {database.schema}"
     with server.connect(name) as connection:
         check_complete(connection, what)
+        settle_locks(connection, owner)
         grant_rows(connection, server.campaign, ddl=database.ddl)
         values.set_up(connection)
         install(connection, read_tables(connection).values())

@@ -15,7 +15,14 @@ import psycopg
 from psycopg import sql
 from psycopg.adapt import Buffer, Loader
 from psycopg.types import TypeInfo
-from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, TimestamptzLoader
+from psycopg.types.datetime import (
+    DateLoader,
+    IntervalLoader,
+    TimeLoader,
+    TimestampLoader,
+    TimestamptzLoader,
+    TimetzLoader,
+)
 from psycopg.types.string import TextLoader
 
 from pytest_thinkingbox.state.values import parse_json
@@ -40,7 +47,7 @@ class _JsonLoader(Loader):
         try:
             parse_json(text)  # refuses what is nested too deeply
             return json.loads(text, parse_float=_number)
-        except ValueError:
+        except (ValueError, ArithmeticError):  # an exponent that no number of Python has
             return text
 
 
@@ -65,13 +72,23 @@ class _Timestamptz(TimestamptzLoader):
         return _or_text(super().load, data)
 
 
+class _Time(TimeLoader):
+    def load(self, data: Buffer) -> Any:
+        return _or_text(super().load, data)
+
+
+class _TimeTz(TimetzLoader):
+    def load(self, data: Buffer) -> Any:
+        return _or_text(super().load, data)
+
+
 class _Interval(IntervalLoader):
     def load(self, data: Buffer) -> Any:
         return _or_text(super().load, data)
 
 
 def _or_text(load: Any, data: Buffer) -> Any:
-    """Python's dates end with the year 9999, and none is infinite."""
+    """Python's dates end with the year 9999, its days before 24:00, and none is infinite."""
     try:
         return load(data)
     except (psycopg.DataError, ValueError, OverflowError, NotImplementedError):
@@ -103,6 +120,8 @@ _LOADERS: dict[str, type[Loader]] = {
     "timestamp": _Timestamp,
     "timestamptz": _Timestamptz,
     "interval": _Interval,
+    "time": _Time,
+    "timetz": _TimeTz,
 }
 
 

@@ -155,11 +155,11 @@ def test_a_connection_that_the_server_refuses_for_no_fault_of_the_agent_is_an_ou
 def test_what_the_campaign_gives_a_role_is_no_reason_to_be_locked_out(shared: PostgresBackend) -> None:
     for environment in (ENVIRONMENT, WITH_DDL):
         lease = shared.acquire(environment, None, attempt_id="a")
-        assert not lease._locked_itself_out()
+        assert not lease._locked_itself_out("too many clients already")
         with raw(lease) as connection:
             connection.execute("SET ROLE NONE")
-            connection.execute("ALTER ROLE SESSION_USER PASSWORD 'mine'")
-        assert lease._locked_itself_out()
+            connection.execute("ALTER ROLE SESSION_USER SET local_preload_libraries = 'nowhere'")
+        assert lease._locked_itself_out("too many clients already")
         lease.release()
 
 
