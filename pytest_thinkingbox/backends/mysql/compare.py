@@ -67,9 +67,9 @@ class Hashing:
         found: list[Buckets] = [{} for _ in comparisons]
         if not comparisons:
             return found
-        parts = [
-            f"SELECT {index}, {self._bucket(one)} AS bucket, COUNT(*), SUM({self._hash(one, one.columns)})"
-            f" FROM {sql.name(database, one.after.info.name)} GROUP BY bucket"
+        parts = [  # grouped by place: a name would mean a column of the table that is called so
+            f"SELECT {index}, {self._bucket(one)}, COUNT(*), SUM({self._hash(one, one.columns)})"
+            f" FROM {sql.name(database, one.after.info.name)} GROUP BY 2"
             for index, one in enumerate(comparisons)
         ]
         for index, bucket, count, total in query(connection, " UNION ALL ".join(parts)):

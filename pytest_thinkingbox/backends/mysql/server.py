@@ -190,11 +190,9 @@ class MySQLServer:
         """Undo prepared XA transactions whose session has ended: they would keep locks for ever, and whoever knows
         their names could commit them. One whose session lives cannot be undone from here, and need not be."""
         with self.admin() as connection:
-            for _, first, second, both in query(connection, "XA RECOVER"):
-                name = both if isinstance(both, bytes) else str(both).encode("utf-8", "surrogateescape")
-                parts = f"x'{name[:first].hex()}', x'{name[first : first + second].hex()}'"
+            for name in _prepared(connection, self.kind):
                 with suppress(MySQLError):
-                    query(connection, f"XA ROLLBACK {parts}")
+                    query(connection, f"XA ROLLBACK {name}")
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
@@ -264,6 +262,19 @@ def shut(connection: Connection) -> None:
 def sessions_of(connection: Connection, user: str) -> list[int]:
     found = query(connection, f"SELECT ID FROM information_schema.PROCESSLIST WHERE USER = {sql.text(user)}")
     return [int(session) for (session,) in found]
+
+
+def _prepared(connection: Connection, kind: str) -> list[str]:
+    """Names of prepared XA transactions as statements write them. They may be any bytes, so that none is read as text,
+    and a name is whole only with the number of its format."""
+    if kind == "MariaDB":
+        return [str(name) for *_, name in query(connection, "XA RECOVER FORMAT='SQL'")]
+    found = []
+    for number, first, second, both in query(connection, "XA RECOVER CONVERT XID"):
+        digits = str(both).removeprefix("0x")
+        parts = digits[: 2 * first], digits[2 * first : 2 * (first + second)]
+        found.append(f"x'{parts[0]}', x'{parts[1]}', {number}")
+    return found
 
 
 def _end(connection: Connection, session: int) -> None:

@@ -117,7 +117,7 @@ def _json(value: Any) -> Any:
     try:
         parse_json(value)  # refuses what is nested too deeply
         return json.loads(value, parse_float=_number)
-    except ValueError:
+    except (ValueError, ArithmeticError):  # the latter of an exponent that no Decimal has
         return value
 
 

@@ -131,6 +131,34 @@ def test_the_same_value_is_no_change(shared: MySQLBackend, write: str) -> None:
     )
 
 
+@pytest.mark.parametrize("rows", [2, 200])
+@pytest.mark.parametrize("column", ["bucket", "count", "2", "CRC32"])
+@pytest.mark.parametrize(
+    "write", ["INSERT INTO t VALUES (900, 'mine', 1)", "UPDATE t SET a = 'mine' WHERE id = 1"]
+)
+def test_a_column_of_any_name_hides_no_change(
+    shared: MySQLBackend, rows: int, column: str, write: str
+) -> None:
+    values = ", ".join(f"({one}, 'x', {one % 7})" for one in range(rows))
+    environment = environment_of(
+        f"CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9), `{column}` INT)", f"INSERT INTO t VALUES {values}"
+    )
+    [change] = changes_after(shared, environment, write).rows
+    assert change.after is not None
+    assert change.after["a"] == "mine"
+
+
+@pytest.mark.parametrize("number", ["1e9999999999999999999999", "-1e-9999999999999999999999"])
+@only_mariadb
+def test_json_with_a_number_that_nothing_holds_stays_text(shared: MySQLBackend, number: str) -> None:
+    environment = environment_of(
+        "CREATE TABLE t (id INT PRIMARY KEY, j JSON)", "INSERT INTO t VALUES (1, '{}')"
+    )
+    written = f'{{"a": {number}}}'
+    [change] = changes_after(shared, environment, f"UPDATE t SET j = '{written}'").rows
+    assert change.after == {"id": 1, "j": written}
+
+
 def test_values_beyond_the_largest_packet_are_compared(shared: MySQLBackend) -> None:
     environment = environment_of(
         "CREATE TABLE t (id INT PRIMARY KEY, a LONGTEXT, b LONGTEXT)",
