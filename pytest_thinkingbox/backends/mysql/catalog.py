@@ -13,6 +13,9 @@ from pytest_thinkingbox.state.model import TableInfo
 
 _AUTO_INCREMENT = re.compile(r"(?m)^(\) ENGINE=\w+) AUTO_INCREMENT=\d+")
 _READ_ONLY = "\nREAD ONLY"
+_ROUTINES = ("FUNCTION", "PACKAGE", "PACKAGE BODY", "PROCEDURE")
+ROUTINES = frozenset(map(str.lower, _ROUTINES))
+"""Kinds of objects. MariaDB makes packages of routines where the session's mode is ORACLE."""
 _JSON_VALID = re.compile(r"json_valid\(`((?:[^`]|``)*)`\)", re.IGNORECASE)
 
 
@@ -235,7 +238,8 @@ def _routines(connection: Connection, here: str, objects: dict[tuple[str, str], 
     for name, kind in query(
         connection,
         "SELECT ROUTINE_NAME, ROUTINE_TYPE FROM information_schema.ROUTINES"
-        f" WHERE ROUTINE_SCHEMA = {here} AND ROUTINE_TYPE IN ('FUNCTION', 'PROCEDURE') ORDER BY 2, 1",
+        f" WHERE ROUTINE_SCHEMA = {here} AND ROUTINE_TYPE IN ({', '.join(map(sql.text, _ROUTINES))})"
+        " ORDER BY 2, 1",
     ):
         row = query(connection, f"SHOW CREATE {kind} {sql.name(name)}")[0]
         objects[kind.lower(), name] = f"{sql.without_definer(row[2])}\nsql_mode {row[1]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 from pytest_thinkingbox.backends.mysql import sql, values
-from pytest_thinkingbox.backends.mysql.catalog import Catalog, Code, read_catalog
+from pytest_thinkingbox.backends.mysql.catalog import ROUTINES, Catalog, Code, read_catalog
 from pytest_thinkingbox.backends.mysql.compare import read_rows
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
 
@@ -43,7 +43,7 @@ def _in_order(catalog: Catalog) -> list[Code]:
     """Routines, which nobody checks before they are called, then views after those that they read, then triggers."""
     views = [name for kind, name in catalog.objects if kind == "view"]
     waiting = dict(zip(views, catalog.code, strict=False))
-    routines = [kind for kind, _ in catalog.objects if kind in ("function", "procedure")]
+    routines = [kind for kind, _ in catalog.objects if kind in ROUTINES]
     others = catalog.code[len(views) :]
     ordered = list(others[: len(routines)])
     while waiting:

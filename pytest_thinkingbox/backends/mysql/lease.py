@@ -31,7 +31,7 @@ from pytest_thinkingbox.state.values import equal
 from pytest_thinkingbox.whole import whole
 
 _CUT_SECONDS = 30.0
-"""The server undoes what was not committed before a session is gone."""
+"""The server undoes what was not committed before a session is gone. One that takes longer has committed nothing."""
 
 
 class MySQLLease:
@@ -202,8 +202,10 @@ class MySQLLease:
         """Any statement can SIGNAL any number, so that of an outage the server itself is asked."""
         if not isinstance(error, MySQLError):  # other drivers are not known here
             return (lost or connecting) and not self.alive()
-        if connecting:
-            return not sql.is_refused_login(error)
+        if connecting:  # a session of the agent's can end others of its user while they connect
+            if sql.is_refused_login(error):
+                return False
+            return sql.is_full(error) or not (self.alive() and self._server.lets_in(self.database))
         if sql.number_of(error) in sql.NO_DISK:
             return not self._server.has_room()
         return (lost or sql.is_outage(error)) and not self.alive()

@@ -30,7 +30,8 @@ _LOGIN_REFUSED = frozenset({
 """Of a server that is well: it knows the user, the database and how many sessions the user has; 1862 is MySQL's for an
 expired password."""
 
-_DEFINER = re.compile(r"\bDEFINER=`(?:[^`]|``)*`(?:@`(?:[^`]|``)*`)? ?")
+_QUOTED = r"""(?:`(?:[^`]|``)*`|"(?:[^"]|"")*")"""  # the latter where code was made under ANSI_QUOTES
+_DEFINER = re.compile(rf"\bDEFINER={_QUOTED}(?:@{_QUOTED})? ?")
 
 
 def name(*parts: str) -> str:
@@ -81,6 +82,11 @@ def number_of(error: MySQLError) -> int | None:
 def is_refused_login(error: MySQLError) -> bool:
     """Whether the server answers and does not let in this user, of whose password, sessions and database it says so."""
     return number_of(error) in _LOGIN_REFUSED
+
+
+def is_full(error: MySQLError) -> bool:
+    """Whether the server takes no more connections, of anybody."""
+    return bool(number_of(error) == ER.CON_COUNT_ERROR)
 
 
 def first_line(error: BaseException) -> str:

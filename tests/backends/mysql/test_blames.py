@@ -86,6 +86,64 @@ def test_an_agent_that_drops_its_database_is_told_so_and_judged(shared: MySQLBac
 
 
 @pytest.mark.parametrize(
+    ("number", "outage"), [(1040, True), (1045, False), (1203, False), (1275, False), (2013, False)]
+)
+def test_who_cannot_connect_to_a_server_that_is_well_did_it_to_himself(
+    lease: MySQLLease, number: int, outage: bool
+) -> None:
+    error = pymysql.OperationalError(number, "said while connecting")
+    assert lease.blames(error, connecting=True, lost=False) is outage
+
+
+def test_who_cannot_connect_where_the_administrator_cannot_either_met_an_outage(
+    lease: MySQLLease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(database: str | None = None) -> pymysql.Connection:
+        raise pymysql.OperationalError(2003, "nobody answers")
+
+    monkeypatch.setattr(lease._server, "connect", refuse)
+    assert lease.blames(pymysql.OperationalError(2013, "lost"), connecting=True, lost=False)
+
+
+@only_mariadb
+def test_an_agent_whose_session_ends_its_others_while_they_connect_is_told_so_and_judged(
+    lease: MySQLLease,
+) -> None:
+    loop = (
+        "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; LOOP"
+        " FOR one IN (SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID())"
+        " DO EXECUTE IMMEDIATE CONCAT('KILL ', one.ID); END FOR; END LOOP; END"
+    )
+    outputs = play(lease, [loop, *["SELECT 1"] * 20], seconds=1)
+    assert any(one.error for one in outputs[1:])
+    assert judged(lease) == StateDiff()
+
+
+@only_mariadb
+def test_an_agent_whose_password_is_of_a_kind_that_nobody_takes_is_told_so_and_judged(
+    lease: MySQLLease,
+) -> None:
+    done, _, after = play(lease, ["SET PASSWORD = OLD_PASSWORD('mine')", END_IT, "SELECT 1"])
+    assert not done.error, done.text
+    assert after.error
+    assert judged(lease) == StateDiff()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "XA START 'mine'",
+        "SET character_set_results = utf16",
+        "SET SESSION TRANSACTION READ ONLY",
+        "SET NAMES latin1",
+    ],
+)
+def test_a_session_that_the_agent_made_useless_is_no_outage(lease: MySQLLease, statement: str) -> None:
+    play(lease, [statement, "SELECT 1", "UPDATE orders SET status = status"])
+    assert judged(lease) == StateDiff()
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         "SIGNAL SQLSTATE 'HY000' SET MESSAGE_TEXT = 'The table ''orders'' is full', MYSQL_ERRNO = 1114",

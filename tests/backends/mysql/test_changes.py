@@ -284,6 +284,57 @@ def test_code_of_the_seed_works_in_every_attempt_and_is_no_change(shared: MySQLB
     lease.release()
 
 
+def test_code_of_a_seed_with_quotes_of_another_kind_has_the_rights_of_its_owner(shared: MySQLBackend) -> None:
+    environment = environment_of(
+        *SHOP,
+        "SET SESSION sql_mode = 'ANSI_QUOTES'",
+        "CREATE PROCEDURE who() SELECT CURRENT_USER()",
+        "CREATE FUNCTION me() RETURNS VARCHAR(99) DETERMINISTIC RETURN CURRENT_USER()",
+    )
+    lease = shared.acquire(environment, None, attempt_id="a")
+    with raw(lease) as connection:
+        assert execute(connection, "CALL who()") == [(f"{lease.owner}@%",)]
+        assert execute(connection, "SELECT me()") == [(f"{lease.owner}@%",)]
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff()
+    lease.release()
+
+
+PACKAGE = (
+    "SET SESSION sql_mode = 'ORACLE'",
+    "CREATE PACKAGE p AS PROCEDURE who; END",
+    "CREATE PACKAGE BODY p AS PROCEDURE who AS BEGIN SELECT CURRENT_USER(); END; END",
+)
+
+
+@only_mariadb
+def test_a_package_of_an_agent_is_a_change_of_the_schema(shared: MySQLBackend) -> None:
+    diff = changes_after(shared, environment_of(*SHOP, ddl=True), *PACKAGE)
+    assert [(one.action, one.type, one.name) for one in diff.schema] == [
+        ("created", "package", "p"),
+        ("created", "package body", "p"),
+    ]
+
+
+@only_mariadb
+def test_a_package_of_the_seed_is_there_in_every_attempt_and_in_what_is_kept(
+    shared: MySQLBackend, tmp_path: Path
+) -> None:
+    lease = shared.acquire(environment_of(*SHOP, *PACKAGE), None, attempt_id="a")
+    with raw(lease) as connection:
+        execute(connection, PACKAGE[0])
+        assert execute(connection, "CALL p.who()") == [(f"{lease.owner}@%",)]
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff()
+    kept = lease.keep(tmp_path / "kept")
+    lease.release()
+    again = shared.acquire(
+        Environment(name="kept", database=Database(schema=kept), servers=[]), None, attempt_id="b"
+    )
+    assert {kind for kind, _ in again._template.catalog.objects} >= {"package", "package body"}
+    again.release()
+
+
 @only_mariadb
 def test_a_sequence_that_was_used_is_no_change_and_begins_again(shared: MySQLBackend, server: str) -> None:
     environment = environment_of(

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 import pymysql
 import pytest
+from pymysql.constants import COMMAND
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from pytest_thinkingbox.backends import sweep_server
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
 from pytest_thinkingbox.state.model import StateDiff
 
+from .conftest import Make
 from .worlds import SHOP, connect, environment_of, execute, need_version, only_mariadb, only_mysql, raw
 
 ENVIRONMENT = environment_of(
@@ -234,6 +237,42 @@ def test_t36_an_idle_transaction_with_locks_does_not_outlive_the_cut(lease: MySQ
         started = time.monotonic()
         lease.release()
         assert time.monotonic() - started < 5
+
+
+HANG = "SELECT LOCATE(CONCAT(REPEAT('a', 150000), 'b'), REPEAT('a', 300000))"
+"""For some seconds, in which MariaDB does not look whether the session was ended."""
+
+
+@only_mariadb
+def test_a_session_that_does_not_end_is_judged_and_holds_nobody_up(
+    server: str, make: Make, admin: pymysql.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_thinkingbox.backends.mysql.lease._CUT_SECONDS", 0.5)
+    monkeypatch.setattr("pytest_thinkingbox.backends.mysql.server.WAIT_SECONDS", 1)
+    backend = make()
+    lease = backend.acquire(ENVIRONMENT, None, attempt_id="a")
+    connection = connect(lease.url)
+    execute(connection, "UPDATE orders SET total = 5")
+    execute(connection, "BEGIN")
+    execute(connection, "UPDATE orders SET status = 'mine'")
+    connection._execute_command(COMMAND.COM_QUERY, HANG)
+    time.sleep(0.2)
+    started = time.monotonic()
+    lease.cut()
+    assert [dict(one.after or {})["status"] for one in lease.read_changes(audit=True).rows] == [
+        "open",
+        "open",
+    ]
+    lease.release()
+    backend.close()
+    assert time.monotonic() - started < 8
+    here = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '{lease.login.name}'"
+    assert execute(admin, here) == [(1,)], "it ended too early to prove anything"
+    assert execute(admin, f"SHOW DATABASES LIKE '{lease.database}'")
+    while execute(admin, here) != [(0,)]:
+        time.sleep(0.1)
+    assert lease.database in sweep_server(server)
+    connection._force_close()
 
 
 def test_connections_are_limited(lease: MySQLLease) -> None:
