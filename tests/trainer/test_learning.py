@@ -18,19 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_learning_benchmark_goes_from_a_model_made_here_to_two_evaluations(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "benchmarks/learning.py", "--quick", "--seeds=7", "--json", f"--out={tmp_path}"],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}",
-            "OMP_NUM_THREADS": "1",
-            "OMP_WAIT_POLICY": "PASSIVE",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = learning("--quick", "--seeds=7", "--json", f"--out={tmp_path}")
     assert done.returncode == 0, done.stderr[-4000:]
     printed = json.loads(done.stdout)
     assert [(one["part"], one["tasks"], one["attempts"]) for one in printed["figures"]] == [
@@ -49,3 +37,25 @@ def test_the_learning_benchmark_goes_from_a_model_made_here_to_two_evaluations(t
     assert "<polyline" in (tmp_path / "learning-selection.svg").read_text("utf-8")
     spent = 18 * 3 + sum(step["episodes"] for step in result["steps"])
     assert printed["figures"][0]["episodes"] == spent
+
+
+def test_nothing_is_tuned_on_the_seeds_that_are_reported():
+    done = learning("--tuning", "--seeds", "1", "3002")
+    assert done.returncode == 1
+    assert "nothing is tuned on the seeds that are reported" in done.stderr
+
+
+def learning(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "benchmarks/learning.py", *arguments],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'editable'}",
+            "OMP_NUM_THREADS": "1",
+            "OMP_WAIT_POLICY": "PASSIVE",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
