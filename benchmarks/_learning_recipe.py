@@ -78,10 +78,12 @@ def recipe_text(
     output: str,
     refill: str,
     reprobe: bool,
+    most: int,
     tasks: Sequence[str],
     suite: Path,
 ) -> str:
-    """`output` counts from the recipe's folder, in which `base` is the model."""
+    """`most` times the episodes that a step needs are its limit. `output` counts from the recipe's folder, in which
+    `base` is the model."""
     rows = settings.groups * settings.group_size
     batch = min(rows, 16)
     again = (
@@ -113,7 +115,7 @@ dtype = "float32"
 groups = {settings.groups}
 group_size = {settings.group_size}
 concurrency = 64
-most_episodes = {rows * 3}
+most_episodes = {rows * most}
 refill = "{refill}"
 replace_uniform = {json.dumps(settings.replace_uniform)}
 longest = {LONGEST}

@@ -108,7 +108,11 @@ CURVES = {
         "unselected": "without selection",
         "reprobed": "probed again",
     },
-    "invalid": {"outage-refilled": "invalid: played again", "outage-as-0": "invalid: counted as 0"},
+    "invalid": {
+        "outage-refilled": "invalid: played again",
+        "outage-more": "again, twice the limit",
+        "outage-as-0": "invalid: counted as 0",
+    },
 }
 
 

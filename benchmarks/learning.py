@@ -2,7 +2,7 @@
 
 For each seed: warmed up on demonstrations until it solves tasks sometimes; probed; tasks selected by the posterior;
 trained; then base and trained policy are both evaluated afresh on tasks that neither has seen, same tasks, same seeds,
-same `Chat`. Probes choose the pool and serve as nothing else. `--ablations` adds four trainings from the same base:
+same `Chat`. Probes choose the pool and serve as nothing else. `--ablations` adds five trainings from the same base:
 without selection, with a pool that is probed again, and with tool calls that find the database dead, where invalid
 episodes are counted as 0 or are played again. Needs the dependency group `train`.
 """
@@ -54,8 +54,8 @@ KEPT = ("hard", "middle", "often")
 OUTAGE = 0.15
 """Chance of a tool call to find the database dead: some 30 % of episodes, of two or three calls each."""
 
-Variant = Literal["selected", "unselected", "reprobed", "outage-refilled", "outage-as-0"]
-ABLATIONS: tuple[Variant, ...] = ("unselected", "reprobed", "outage-refilled", "outage-as-0")
+Variant = Literal["selected", "unselected", "reprobed", "outage-refilled", "outage-more", "outage-as-0"]
+ABLATIONS: tuple[Variant, ...] = ("unselected", "reprobed", "outage-refilled", "outage-more", "outage-as-0")
 
 
 def main() -> int:
@@ -107,7 +107,7 @@ def _options() -> argparse.Namespace:
         nargs="+",
         default=[],
         metavar="SEED",
-        help="four more trainings for these seeds",
+        help="five more trainings for these seeds",
     )
     made.add_argument(
         "--tuning", action="store_true", help="other seeds, judged by tasks that nothing is claimed of"
@@ -286,6 +286,7 @@ def train_policy(
         # With nearly a third of the episodes invalid hardly any group of eight is whole.
         refill="member" if variant.startswith("outage") else "group",
         reprobe=variant == "reprobed",
+        most=6 if variant == "outage-more" else 3,
         tasks=tasks,
         suite=SUITE,
     )
