@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Any
+
+from pymysql.err import MySQLError
 
 from pytest_thinkingbox.backends.mysql import sql, values
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
@@ -16,6 +19,7 @@ _READ_ONLY = "\nREAD ONLY"
 _ROUTINES = ("FUNCTION", "PACKAGE", "PACKAGE BODY", "PROCEDURE")
 ROUTINES = frozenset(map(str.lower, _ROUTINES))
 """Kinds of objects. MariaDB makes packages of routines where the session's mode is ORACLE."""
+UNREADABLE = "reading of "
 _JSON_VALID = re.compile(r"json_valid\(`((?:[^`]|``)*)`\)", re.IGNORECASE)
 
 
@@ -57,8 +61,11 @@ class Catalog:
     code: tuple[Code, ...]
 
 
-def read_catalog(connection: Connection, database: str) -> Catalog:
-    """As the administrator. The connection's default database becomes this one, so that names in it are short."""
+def read_catalog(connection: Connection, database: str, *, whole: bool = True) -> Catalog:
+    """As the administrator. The connection's default database becomes this one, so that names in it are short.
+
+    Without `whole`, tables and views of which the server says nothing but an error are objects of a kind of their own.
+    """
     connection.select_db(database)
     here = sql.text(database)
     objects: dict[tuple[str, str], str] = {("database", "defaults"): _defaults(connection, here)}
@@ -74,7 +81,10 @@ def read_catalog(connection: Connection, database: str) -> Catalog:
             views.append(name)
             continue
         what = "SEQUENCE" if kind == "SEQUENCE" else "TABLE"
-        create = query(connection, f"SHOW CREATE {what} {sql.name(name)}")[0][1]
+        shown = _shown(connection, what, name, None if whole else objects)
+        if shown is None:
+            continue
+        create = shown[1]
         creates[name] = create
         if kind == "SEQUENCE":
             sequences.append(name)
@@ -84,7 +94,7 @@ def read_catalog(connection: Connection, database: str) -> Catalog:
             objects["table", name] = _AUTO_INCREMENT.sub(r"\1", create)
         if kind == "SYSTEM VERSIONED":
             objects["table", name] += "\nSYSTEM VERSIONED"
-    code = _views(connection, views, objects)
+    code = _views(connection, views, objects, whole=whole)
     code += _routines(connection, here, objects)
     code += _triggers(connection, here, objects)
     _events(connection, here, objects)
@@ -224,10 +234,38 @@ def _of_mysql_alone(connection: Connection, here: str, objects: dict[tuple[str, 
             objects["library", name] = f"{language}\n{code}"
 
 
-def _views(connection: Connection, views: Sequence[str], objects: dict[tuple[str, str], str]) -> list[Code]:
+def unreadable(kind: str, name: str) -> tuple[str, str]:
+    """The key of an object that cannot be read: of a kind that no checker accounts for by chance."""
+    return f"{UNREADABLE}{kind}", name
+
+
+def because(error: Exception) -> str:
+    """Why something cannot be read."""
+    return f"not possible: {sql.first_line(error)}"
+
+
+def _shown(
+    connection: Connection, what: str, name: str, objects: dict[tuple[str, str], str] | None
+) -> tuple[Any, ...] | None:
+    """How something was made. With `objects`, an error is kept there, and None returned."""
+    try:
+        return query(connection, f"SHOW CREATE {what} {sql.name(name)}")[0]
+    except MySQLError as error:
+        if objects is None or sql.is_lost(error):
+            raise
+        objects[unreadable(what.lower(), name)] = because(error)
+        return None
+
+
+def _views(
+    connection: Connection, views: Sequence[str], objects: dict[tuple[str, str], str], *, whole: bool
+) -> list[Code]:
     code = []
     for name in views:
-        _, statement, charset, collation = query(connection, f"SHOW CREATE VIEW {sql.name(name)}")[0][:4]
+        shown = _shown(connection, "VIEW", name, None if whole else objects)
+        if shown is None:
+            continue
+        _, statement, charset, collation = shown[:4]
         objects["view", name] = sql.without_definer(statement)
         code.append(Code(statement=statement, sql_mode=None, charset=charset, collation=collation))
     return code

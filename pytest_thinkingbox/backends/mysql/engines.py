@@ -12,7 +12,7 @@ from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.pool import NullPool, QueuePool
 
-from pytest_thinkingbox.backends.mysql.server import open_connection, shut
+from pytest_thinkingbox.backends.mysql.server import READ_SECONDS, open_connection, shut
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT, STATEMENT_SECONDS
 from pytest_thinkingbox.backends.server.outages import tell_outages
@@ -74,7 +74,7 @@ def read_only_engine(url: URL, *, alive: Callable[[], bool]) -> Engine:
     """
 
     def connect() -> Any:
-        connection = open_connection(url, init_command=_UTC)
+        connection = open_connection(url, init_command=_UTC, read_timeout=READ_SECONDS)
         query(connection, "SET SESSION TRANSACTION READ ONLY")
         return connection
 

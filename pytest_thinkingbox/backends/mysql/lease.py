@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -13,23 +14,24 @@ from pymysql.err import MySQLError
 from sqlalchemy import Connection, Engine
 
 from pytest_thinkingbox.backends.base import NotInRecord
-from pytest_thinkingbox.backends.mysql import sql, values
-from pytest_thinkingbox.backends.mysql.catalog import read_catalog
-from pytest_thinkingbox.backends.mysql.compare import full_changes, read_rows
+from pytest_thinkingbox.backends.mysql import server, sql, values
+from pytest_thinkingbox.backends.mysql.catalog import UNREADABLE, Catalog, because, read_catalog, unreadable
+from pytest_thinkingbox.backends.mysql.compare import Comparison, full_changes, read_rows
 from pytest_thinkingbox.backends.mysql.dump import dump_of
 from pytest_thinkingbox.backends.mysql.engines import Gate, engine_of_attempt, read_only_engine
 from pytest_thinkingbox.backends.mysql.rebuild import rebuild
-from pytest_thinkingbox.backends.mysql.server import MySQLServer, shut
+from pytest_thinkingbox.backends.mysql.server import MySQLServer
 from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.mysql.template import Template
 from pytest_thinkingbox.backends.mysql.users import Login
 from pytest_thinkingbox.backends.server.deltas import schema_deltas
 from pytest_thinkingbox.errors import InfrastructureDown, UnknownName
 from pytest_thinkingbox.state.diff import same
-from pytest_thinkingbox.state.model import StateDiff
+from pytest_thinkingbox.state.model import RowChange, SchemaDelta, StateDiff
 from pytest_thinkingbox.state.values import equal
 from pytest_thinkingbox.whole import whole
 
+_UNREADABLE = (MySQLError, UnicodeDecodeError)
 _CUT_SECONDS = 30.0
 """The server undoes what was not committed before a session is gone. One that takes longer has committed nothing."""
 
@@ -88,22 +90,61 @@ class MySQLLease:
     def read_changes(self, *, audit: bool) -> StateDiff:
         """By full comparison, also without `audit`: there is no faster way that could differ from it."""
         try:
-            with self._lock, self._reading() as connection:
-                return self._changes(connection)
+            with self._lock:
+                try:
+                    with self._reading() as connection:
+                        return self._changes(connection)
+                except _UNREADABLE:
+                    if not self._template.ddl or not self.alive():
+                        raise
+                    return self._changes_in_part()
         finally:
             self._on_read()
 
+    def _changes_in_part(self) -> StateDiff:
+        """An agent can define what no reading survives: a column that overflows, a view of itself. Each is a change of
+        the schema, by which the attempt is judged, and fails."""
+        before = self._template.catalog
+        rows: list[RowChange] = []
+        try:
+            with self._reading() as connection:
+                after = read_catalog(connection, self.database, whole=False)
+        except _UNREADABLE as error:
+            return StateDiff(
+                schema=_deltas(before, {**before.objects, unreadable("database", "all"): because(error)})
+            )
+        objects = dict(after.objects)
+        until = time.monotonic() + server.READ_SECONDS
+        for name, table in before.tables.items():
+            if name not in after.tables:
+                continue
+            left = until - time.monotonic()
+            try:  # on a connection of its own: one that failed may hold what is left of an answer
+                with self._reading(seconds=max(1.0, left)) as connection:
+                    rows += self._row_changes(
+                        connection, [self._template.comparison(table, after.tables[name])]
+                    )
+            except _UNREADABLE as error:
+                objects[unreadable("table", name)] = because(error)
+                if sql.is_lost(error) and left < 1:
+                    break
+        return StateDiff(rows=tuple(rows), schema=_deltas(before, objects))
+
     def _changes(self, connection: sql.Connection) -> StateDiff:
-        template = self._template
-        known = template.buckets()
-        before = template.catalog
+        before = self._template.catalog
         after = read_catalog(connection, self.database)
-        query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         comparisons = [
-            template.comparison(table, after.tables[name])
+            self._template.comparison(table, after.tables[name])
             for name, table in before.tables.items()
             if name in after.tables
         ]
+        rows = self._row_changes(connection, comparisons)
+        return StateDiff(rows=tuple(rows), schema=schema_deltas(before.objects, after.objects))
+
+    def _row_changes(self, connection: sql.Connection, comparisons: list[Comparison]) -> list[RowChange]:
+        template = self._template
+        known = template.buckets()
+        query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         rows = full_changes(
             template.hashing,
             connection,
@@ -113,35 +154,37 @@ class MySQLLease:
             known=known,
         )
         query(connection, "ROLLBACK")
-        return StateDiff(rows=tuple(rows), schema=schema_deltas(before.objects, after.objects))
+        return rows
 
     @contextmanager
-    def _reading(self) -> Iterator[sql.Connection]:
+    def _reading(self, *, seconds: float | None = None) -> Iterator[sql.Connection]:
         """A connection to the final state in which nothing changes any more, closed afterwards."""
         self._check_cut()
         if self._template.ddl:  # an agent that dropped its database dropped all that is in it
             self._server.execute(
                 f"CREATE DATABASE IF NOT EXISTS {sql.name(self.database)} {self._template.defaults}"
             )
-        with self._connected() as connection:
+        with self._connected(seconds=seconds or server.READ_SECONDS) as connection:
             query(connection, values.SETTINGS)
             yield connection
 
     @contextmanager
-    def _connected(self) -> Iterator[sql.Connection]:
+    def _connected(self, *, seconds: float) -> Iterator[sql.Connection]:
+        connection = None
         try:
-            connection = self._server.connect(self.database)
-            try:
-                yield connection
-            finally:
-                shut(connection)
+            connection = self._server.connect(self.database, seconds=seconds)
+            yield connection
         except sql.LOST as error:
-            if not sql.is_outage(error):
+            by_agent = connection is not None and sql.is_lost(error) and self._template.ddl and self.alive()
+            if by_agent or not sql.is_outage(error):
                 raise
             raise InfrastructureDown(f"{self.database} cannot be reached: {sql.first_line(error)}") from error
+        finally:
+            if connection is not None:
+                self._server.leave(connection)
 
     def rebuild(self, diff: StateDiff) -> None:
-        with self._lock, self._connected() as connection:
+        with self._lock, self._connected(seconds=server.READ_SECONDS) as connection:
             rebuild(connection, self._template.catalog, diff, owner=self.owner)
             query(connection, values.SETTINGS)
             if not same(self._changes(connection), diff):
@@ -156,7 +199,7 @@ class MySQLLease:
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         with self._lock, self._reading() as connection:
-            tables = read_catalog(connection, self.database).tables
+            tables = read_catalog(connection, self.database, whole=False).tables
             found = tables.get(table)
             if found is None:
                 raise UnknownName(
@@ -221,3 +264,9 @@ class MySQLLease:
             self._gate.close()
         self._on_read()
         self._on_release(self)
+
+
+def _deltas(before: Catalog, after: Mapping[tuple[str, str], str]) -> tuple[SchemaDelta, ...]:
+    """With what cannot be read any more as altered, for then a report says why."""
+    readable = {key: "possible" for key in after if key[0].startswith(UNREADABLE)}
+    return schema_deltas({**before.objects, **readable}, after)

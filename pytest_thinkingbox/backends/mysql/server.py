@@ -25,9 +25,11 @@ from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
 _CONNECT_SECONDS = 10
 _LOCK_SECONDS = 600
-WAIT_SECONDS = 20
+WAIT_SECONDS = 5
 """For what a session of an attempt holds. One that does not end keeps its database, not who wants to drop it."""
 _OLDEST = {"MariaDB": (10, 6), "MySQL": (8, 0)}
+READ_SECONDS = 300
+"""For one statement that reads what an attempt left."""
 _LONGEST_PART = 20
 """Names of users are at most 32 characters in MySQL."""
 _READ_ONLY = 3989  # ER_SCHEMA_READ_ONLY, which PyMySQL does not name
@@ -102,12 +104,16 @@ class MySQLServer:
             )
         return kind, said
 
-    def connect(self, database: str | None = None) -> Connection:
-        """A new connection as the administrator, in AUTOCOMMIT and in UTC, which the server keeps while it is idle."""
+    def connect(self, database: str | None = None, *, seconds: float | None = None) -> Connection:
+        """A new connection as the administrator, in AUTOCOMMIT and in UTC, which the server keeps while it is idle.
+
+        It is lost when a statement takes longer than `seconds`: not every one heeds a limit of the server's.
+        """
         return open_connection(
             self.url.set(database=database),
             autocommit=True,
             connect_timeout=_CONNECT_SECONDS,
+            read_timeout=seconds,
             init_command=(
                 "SET SESSION time_zone = '+00:00', wait_timeout = 2000000, lock_wait_timeout = "
                 f"{WAIT_SECONDS}"
@@ -191,6 +197,15 @@ class MySQLServer:
                 if time.monotonic() > deadline:
                     return
                 time.sleep(0.001)
+
+    def leave(self, connection: Connection) -> None:
+        """Close a connection. What it waited for in vain is ended, as far as the server heeds that."""
+        if connection.open:
+            connection.close()
+            return
+        if self.alive():
+            with suppress(InfrastructureDown, MySQLError), self.admin() as other:
+                _end(other, connection.thread_id())
 
     def end_orphans(self) -> None:
         """Undo prepared XA transactions whose session has ended: they would keep locks for ever, and whoever knows

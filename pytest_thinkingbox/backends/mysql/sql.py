@@ -17,9 +17,11 @@ LOST = (OperationalError, InterfaceError)
 
 _OUTAGES = frozenset({
     ER.DISK_FULL, ER.OUTOFMEMORY, ER.OUT_OF_SORTMEMORY, ER.CON_COUNT_ERROR, ER.OUT_OF_RESOURCES, ER.SERVER_SHUTDOWN,
-    ER.RECORD_FILE_FULL, ER.TOO_MANY_USER_CONNECTIONS, 1927,
+    ER.RECORD_FILE_FULL, ER.TOO_MANY_USER_CONNECTIONS,
 })  # fmt: skip
-"""No disk, no memory, no connection, a server that ends; 1927 is MariaDB's for a session that was ended."""
+"""No disk, no memory, no connection, a server that ends."""
+
+_ENDED = 1927  # MariaDB's for a session that was ended
 
 NO_DISK = frozenset({ER.DISK_FULL, ER.RECORD_FILE_FULL})
 
@@ -67,10 +69,7 @@ def query(connection: Connection, statement: str | bytes) -> list[tuple[Any, ...
 
 def is_outage(error: MySQLError) -> bool:
     """Whether the server is to blame: PyMySQL has one class for that and for much that a statement does wrong."""
-    number = number_of(error)
-    return isinstance(error, InterfaceError) or (
-        number is not None and (number in _OUTAGES or 2000 <= number < 3000)
-    )
+    return is_lost(error) or number_of(error) in _OUTAGES
 
 
 def number_of(error: MySQLError) -> int | None:
@@ -82,6 +81,16 @@ def number_of(error: MySQLError) -> int | None:
 def is_refused_login(error: MySQLError) -> bool:
     """Whether the server answers and does not let in this user, of whose password, sessions and database it says so."""
     return number_of(error) in _LOGIN_REFUSED
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether a session ended: it was ended, it took too long, or the server is gone."""
+    if not isinstance(error, MySQLError):
+        return False
+    number = number_of(error)
+    return isinstance(error, InterfaceError) or (
+        number is not None and (number == _ENDED or 2000 <= number < 3000)
+    )
 
 
 def is_full(error: MySQLError) -> bool:
