@@ -156,7 +156,7 @@ class PostgresLease:
                 try:
                     return state.changes(self.written, audit=audit)
                 except psycopg.Error as error:
-                    if not self.template.ddl or not self.alive():
+                    if not self.template.ddl or self._is_outage(error):
                         raise
                     return state.unreadable(error)
         finally:
@@ -267,6 +267,9 @@ class PostgresLease:
         if error.sqlstate in _NO_DISK:  # which a function that the agent writes can also raise
             return error.diag.source_function != "exec_stmt_raise"
         return is_outage(error) and not self.alive()
+
+    def _is_outage(self, error: psycopg.Error) -> bool:
+        return not self.alive() or self.blames(error, connecting=False, lost=False)
 
     def _locked_itself_out(self, said: str) -> bool:
         """By its password and its number of sessions, of which the server speaks with the role's name, or by a setting
