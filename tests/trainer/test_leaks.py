@@ -25,6 +25,7 @@ from pytest_thinkingbox.backends.sqlite.lease import SqliteLease
 from pytest_thinkingbox.errors import InfrastructureDown, ProviderDown
 from pytest_thinkingbox.folders import MEMORY
 from tests.rewards.suites import forgotten
+from tests.support.processes import children
 from tests.trainer.recipes import write_recipe
 from tests.trainer.tiny import write_world
 from thinkingbox_trainer.engine import TransformersEngine
@@ -134,12 +135,9 @@ def settled(*, ended: bool = True) -> dict[str, Any]:
 
 
 def remains() -> dict[str, Any]:
-    children = [
-        child for one in Path("/proc/self/task").iterdir() for child in (one / "children").read_text().split()
-    ]
     mine = [Path(tempfile.gettempdir()), *MEMORY.glob(f"thinkingbox-*{NAME}*")]
     return {
-        "children": len(children),
+        "children": len(children()),
         "open files": len(os.listdir("/proc/self/fd")),
         "files": sum(1 for folder in mine for _ in folder.rglob("*")),
         "threads": sorted({re.sub(r"[-_]?\d+$", "", one.name) for one in threading.enumerate()}),

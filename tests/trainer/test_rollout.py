@@ -24,6 +24,7 @@ from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.state.model import StateDiff
 from tests.rewards.suites import forgotten, write_suite
+from tests.support.processes import children
 from tests.tokens.tokenizer import END, ByteTokenizer
 from thinkingbox_trainer.checks import WrongVerdict
 from thinkingbox_trainer.groups import Cursor, Rules
@@ -491,14 +492,11 @@ def remains(player: Player) -> dict[str, object]:
     pool = player._pool
     assert pool._world is not None
     assert pool._loop is not None
-    children = [
-        child for one in Path("/proc/self/task").iterdir() for child in (one / "children").read_text().split()
-    ]
     temporary = Path(tempfile.gettempdir())
     return {
         "databases": len(pool._world.backend._leases),
         "sessions": len(asyncio.all_tasks(pool._loop)) - 1,
-        "processes": len(children),
+        "processes": len(children()),
         "open files": len(os.listdir("/proc/self/fd")),
         "files": sum(
             1 for folder in temporary.glob(f"thinkingbox-*{os.getpid()}*") for _ in folder.rglob("*")
