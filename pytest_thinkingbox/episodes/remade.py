@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class RemadeLease:
-    """The lease of an attempt whose database is gone. Most checkers look at changes only and cost no database."""
+    """The lease of an attempt whose database is gone. Most checkers look at changes only and cost no database.
+
+    What a table holds that the agent made is not known; every other one can be read beside it.
+    """
 
     url = ""
 
@@ -24,6 +28,11 @@ class RemadeLease:
         self._backend = backend
         self._request = request
         self._diff = diff
+        self._unknown = {
+            one.name.lower(): one.name
+            for one in diff.schema
+            if (one.action, one.type) == ("created", "table")
+        }
         self._made: Lease | None = None
         self._why: NotInRecord | None = None
         self._released = False
@@ -42,12 +51,16 @@ class RemadeLease:
         raise NotInRecord("this state is made from the changes of its own attempt")
 
     def keep(self, path: Path) -> Path:
+        self._demand_all()
         return self._lease().keep(path)
 
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        if table.lower() in self._unknown:
+            self._demand_all()
         return self._lease().rows(table, where)
 
     def connect_after(self) -> Connection:
+        self._demand_all()
         return self._lease().connect_after()
 
     def connect_before(self) -> Connection:
@@ -66,6 +79,10 @@ class RemadeLease:
         if made is not None:
             made.release()
 
+    def _demand_all(self) -> None:
+        for name in self._unknown.values():
+            raise NotInRecord(f"table {name} was created: what became of its rows is not known any more")
+
     def _lease(self) -> Lease:
         if self._released:
             raise RuntimeError("this database was given back: nothing can be read from it any more")
@@ -81,13 +98,16 @@ class RemadeLease:
 
     def _make(self) -> Lease:
         request = self._request
+        known = replace(
+            self._diff, schema=tuple(one for one in self._diff.schema if one.name.lower() not in self._unknown)
+        )
         lease = self._backend.acquire(
             request.environment, request.start, attempt_id=f"{request.campaign}-again-{request.attempt_id}"
         )
         try:
-            lease.rebuild(self._diff)
+            lease.rebuild(known)
             lease.cut()
-            if lease.read_changes(audit=False) != self._diff:
+            if lease.read_changes(audit=False) != known:
                 raise NotInRecord(
                     "the state that was made from its changes is not the one that they were read from"
                 )

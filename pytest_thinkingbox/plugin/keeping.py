@@ -93,7 +93,7 @@ class Keeper:
         credit: float | None,
     ) -> None:
         [episode] = run.tries
-        if episode.cause is not None or (run.undecided and verdict.outcome == "invalid"):
+        if episode.cause is not None or run.undecided:
             report.__dict__[NODE] = "ungraded"  # the record stays as it is
             return
         self._note_seed(run)

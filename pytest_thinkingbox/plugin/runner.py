@@ -267,6 +267,8 @@ class Runner:
         broken = [one for one in run.subtest_errors if not _asserted(one)]
         decisive = error or next(iter(broken or run.subtest_errors), None)
         run.undecided = isinstance(decisive, NotInRecord)
+        if run.undecided:  # whatever changed: the checker may still have accounted for it
+            return invalid("checker", f"NotInRecord: {decisive}")
         if isinstance(decisive, pytest.fail.Exception) and _never_ran(run.plan.function, decisive):
             return invalid("checker", str(decisive))
         judge = run.attempt.judge

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
@@ -119,6 +120,27 @@ def test_alone(changes, monkeypatch):
     assert changes == CLOSED
 
 
+EXTRA = SchemaChange("created", "table", "extra")
+
+
+@shop.task("Close 1.")
+def test_table_first(attempt, changes):
+    assert attempt.row("orders", id=1)["status"] == "closed"
+    assert changes == [EXTRA, *CLOSED]
+
+
+@shop.task("Close 1.")
+def test_its_rows_first(attempt, changes):
+    assert attempt.rows("extra") == []
+    assert changes == [EXTRA, *CLOSED]
+
+
+@shop.task("Close 1.")
+def test_sql_first(attempt, changes):
+    assert attempt.db.exec_driver_sql("SELECT count(*) FROM orders").scalar() == 5
+    assert changes == [EXTRA, *CLOSED]
+
+
 @pytest.mark.skip
 @shop.task("Close 1.")
 def test_skipped(changes):
@@ -162,12 +184,11 @@ def untouched(task: str) -> FinalState:
     return state(task)
 
 
-def dropped(task: str) -> FinalState:
-    """The agent has made a table, whose rows no record holds."""
+def with_a_table(task: str) -> FinalState:
+    """The order was closed, and the agent has made a table, whose rows no record holds."""
     made = SchemaDelta("created", "table", "extra", after="CREATE TABLE extra (x)")
-    return FinalState(
-        task_id=f"test_shop.py::{task}", conversation=Conversation(), diff=StateDiff(schema=(made,))
-    )
+    state = closed(task)
+    return replace(state, diff=replace(state.diff, schema=(made,)))
 
 
 def state(task: str, *changes: RowChange) -> FinalState:

@@ -12,7 +12,7 @@ from pytest_thinkingbox.episodes.model import Conversation, Episode, EpisodeRequ
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.rewards import CannotGrade, Suite, load_suite
 from pytest_thinkingbox.rewards.grader import Grader
-from tests.rewards.suites import closed, dropped, untouched, write_suite
+from tests.rewards.suites import closed, untouched, with_a_table, write_suite
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +96,19 @@ def test_a_fixture_that_failed_once_is_made_again(suite):
     assert outcome(suite, closed("test_fixture_fails")) == "passed"
 
 
-def test_a_state_that_cannot_be_made_again_is_the_doing_of_an_agent_that_changed_the_schema(suite):
-    verdict = suite.grade(dropped("test_rows"))
+def test_a_table_that_nobody_asked_for_fails_a_checker_that_reads_another(suite):
+    verdict = suite.grade(with_a_table("test_rows"))
     assert verdict.outcome == "failed"
-    assert "extra" in verdict.detail
+    assert "SchemaChange('created', 'table', 'extra'" in verdict.detail.replace('"', "'")
+
+
+def test_a_table_that_was_asked_for_is_no_failure_though_its_rows_are_not_known_any_more(suite):
+    made = with_a_table("test_table_first")
+    assert outcome(suite, made) == "passed"
+    assert outcome(suite, with_a_table("test_its_rows_first")) == "checker"
+    verdict = suite.grade(with_a_table("test_sql_first"))
+    assert (verdict.cause, verdict.reward) == ("checker", None)
+    assert "table extra was created: what became of its rows is not known any more" in verdict.detail
 
 
 def test_changes_that_do_not_fit_the_seed_are_no_failure(suite):
