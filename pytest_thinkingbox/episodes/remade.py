@@ -99,7 +99,8 @@ class RemadeLease:
     def _make(self) -> Lease:
         request = self._request
         known = replace(
-            self._diff, schema=tuple(one for one in self._diff.schema if one.name.lower() not in self._unknown)
+            self._diff,
+            schema=tuple(one for one in self._diff.schema if one.name.lower() not in self._unknown),
         )
         lease = self._backend.acquire(
             request.environment, request.start, attempt_id=f"{request.campaign}-again-{request.attempt_id}"

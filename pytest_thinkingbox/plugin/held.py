@@ -27,6 +27,7 @@ from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.judging import CampaignJudge
+from pytest_thinkingbox.plugin.record import task_hash
 from pytest_thinkingbox.plugin.runner import Run, Runner
 from pytest_thinkingbox.plugin.servers import open_backend, start_server
 from pytest_thinkingbox.plugin.start import check_judge, make_judge
@@ -55,13 +56,14 @@ _HEARS_REPORTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldTask:
-    """One task of the session. `prompt` is that of its parameters."""
+    """One task of the session. `prompt` is that of its parameters, `hash` of all that decides what it is worth."""
 
     id: str
     prompt: str
     instructions: str
     tags: tuple[str, ...]
     no_change: bool
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ def _held_task(plan: Plan) -> HeldTask:
         instructions=str(plan.task.environment.instructions),
         tags=tuple(plan.task.tags),
         no_change=plan.task.no_change,
+        hash=task_hash(plan),
     )
 
 

@@ -40,12 +40,17 @@ def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> No
     config.pluginmanager.register(_ToolsOwner(Claim(claim)), "thinkingbox-tools")
     if runs_workers(config):
         config.pluginmanager.register(_Listener(_said(claim)), "thinkingbox-said")
-    if _OWN.fullmatch(options.backend) is None:
+    if not is_own(options.backend):
         return
     from pytest_thinkingbox.backends.server.plan import ServerPlan
 
     plan = config.stash[server_key] = ServerPlan.make(options.backend, campaign=campaign)
     config.pluginmanager.register(_Owner(plan, Claim(plan.name)), "thinkingbox-server")
+
+
+def is_own(spec: str) -> bool:
+    """Whether `--tb-backend=spec` means a server that is started for the campaign, and ends with it."""
+    return _OWN.fullmatch(spec) is not None
 
 
 def take_plan(config: pytest.Config) -> None:

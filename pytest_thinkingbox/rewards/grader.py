@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import queue
@@ -40,19 +41,18 @@ class CannotGrade(ThinkingboxError):
 class _Child:
     process: subprocess.Popen[bytes]
     folder: Path
+    questions: queue.SimpleQueue[bytes | None]
     answers: queue.SimpleQueue[object]
 
     def said(self) -> str:
         return (self.folder / "output.txt").read_text(encoding="utf-8", errors="backslashreplace")[-_SAID:]
 
     def end(self) -> None:
-        """With everything that checkers have started; never waits for a checker."""
-        if self.process.stdin is not None:
-            with contextlib.suppress(OSError):  # a pipe whose reader died with bytes in it
-                self.process.stdin.close()
+        """With what checkers have started in its process group; never waits for a checker."""
         if self.process.poll() is None:
             _kill(self.process)
         self.process.wait()
+        self.questions.put(None)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -68,11 +68,12 @@ _MADE_BY_A_CALL: dict[type, Callable[[Any], tuple[type[Any], tuple[Any, ...]]]] 
 tenth of a check."""
 
 
-def _ask(state: FinalState, stream: IO[bytes]) -> None:
-    pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
+def _question(state: FinalState) -> bytes:
+    whole = io.BytesIO()
+    pickler = pickle.Pickler(whole, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _MADE_BY_A_CALL
     pickler.dump(state)
-    stream.flush()
+    return whole.getvalue()
 
 
 class _Gone(Exception):
@@ -112,18 +113,18 @@ class Grader:
         """The verdict of the task's test function. A checker that hangs or kills its process is invalid."""
         with self._lock:
             child = self._running()
-            assert child.process.stdin is not None
+            question = _question(state)
             try:
-                _ask(state, child.process.stdin)
+                child.questions.put(question)
                 answer = _answer(child, self._seconds)
             except queue.Empty:
                 self._lose()
                 return invalid("checker", f"the checker did not end within {self._seconds:g} s")
-            except (_Gone, BrokenPipeError):
+            except _Gone:
                 status = child.process.wait()
                 self._lose()
                 return invalid("crash", f"the checker ended its process with exit status {status}")
-            except BaseException:  # half a question may be in the pipe
+            except BaseException:  # its answer would be taken for that of the next question
                 self._lose()
                 raise
             assert isinstance(answer, Verdict)
@@ -139,9 +140,7 @@ class Grader:
             child, self._child = self._child, None
             if child is None:
                 return
-            assert child.process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                child.process.stdin.close()
+            child.questions.put(None)
             with contextlib.suppress(subprocess.TimeoutExpired):  # fixtures are torn down
                 child.process.wait(timeout=10)
             child.end()
@@ -184,8 +183,23 @@ class Grader:
                     f"pytest {' '.join(self.arguments)} in {self.cwd}: {first.why}\n{said}".rstrip()
                 )
             assert isinstance(first, list)
+            if changed := _changed(self._tasks, first):
+                child.end()
+                raise CannotGrade(
+                    f"pytest {' '.join(self.arguments)} in {self.cwd}: not the suite any more that was loaded: "
+                    f"{', '.join(changed)}. What was graded before was graded by another test or on another seed: load "
+                    "the suite anew"
+                )
             self._child, self._tasks = child, first
         return self._child
+
+
+def _changed(before: list[HeldTask], now: list[HeldTask]) -> list[str]:
+    """The tasks that differ, or are in one of the two only; none where nothing was loaded before."""
+    if not before:
+        return []
+    old, new = ({task.id: task for task in tasks} for tasks in (before, now))
+    return [task for task in {**old, **new} if old.get(task) != new.get(task)]
 
 
 def _start(arguments: list[str], cwd: Path) -> _Child:
@@ -199,12 +213,30 @@ def _start(arguments: list[str], cwd: Path) -> _Child:
             cwd=cwd,
             start_new_session=True,
         )
+    questions: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     answers: queue.SimpleQueue[object] = queue.SimpleQueue()
+    assert process.stdin is not None
     assert process.stdout is not None
+    # By a thread, for a child that does not read must not hold whoever asks for longer than a check may take.
+    threading.Thread(
+        target=_tell, args=(process.stdin, questions, answers), name="thinkingbox-states", daemon=True
+    ).start()
     threading.Thread(
         target=_listen, args=(process.stdout, answers), name="thinkingbox-verdicts", daemon=True
     ).start()
-    return _Child(process, folder, answers)
+    return _Child(process, folder, questions, answers)
+
+
+def _tell(
+    stream: IO[bytes], questions: queue.SimpleQueue[bytes | None], answers: queue.SimpleQueue[object]
+) -> None:
+    try:
+        with stream:
+            while (question := questions.get()) is not None:
+                stream.write(question)
+                stream.flush()
+    except OSError as error:  # its reader died, maybe in the middle of a question
+        answers.put(error)
 
 
 def _listen(stream: BinaryIO, answers: queue.SimpleQueue[object]) -> None:

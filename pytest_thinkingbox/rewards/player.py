@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_thinkingbox.agents.base import Agent
-from pytest_thinkingbox.backends import make_backend
 from pytest_thinkingbox.episodes.model import Episode, EpisodeRequest
 from pytest_thinkingbox.episodes.pool import EpisodePool, Tries
 from pytest_thinkingbox.episodes.run import World
@@ -18,6 +18,7 @@ from pytest_thinkingbox.people.models import Settings, make_model
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin.collected import Collected, collect
 from pytest_thinkingbox.plugin.record import task_hash
+from pytest_thinkingbox.rewards.servers import opened
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class Player:
         self._concurrency = concurrency
         self._collected: Collected = collect(arguments, cwd=cwd or Path.cwd(), agent=agent.name)
         self._stopped = threading.Event()
+        self._servers = ExitStack()
         self._pool = EpisodePool(
             make_world=self._world,
             concurrency=concurrency,
@@ -79,7 +81,10 @@ class Player:
 
     def close(self) -> None:
         self._stopped.set()
-        self._pool.close()
+        try:
+            self._pool.close()
+        finally:
+            self._servers.close()
 
     def _world(self) -> World:
         options = self._collected.options
@@ -94,8 +99,9 @@ class Player:
             agent_base_url=options.base_url,
             concurrency=self._concurrency,
         )
+        databases = [plan.task.environment.database for plan in self._collected.plans.values()]
         return World(
-            backend=make_backend(options.backend, label=self._name),
+            backend=self._servers.enter_context(opened(options.backend, databases, label=self._name)),
             agent=self._agent,
             users=CampaignUsers(make_model(user, None)),
             audit=options.audit,

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import subprocess
+from shutil import which
+
 import pytest
 
 from pytest_thinkingbox.agents.tokens import Generation, TokensAgent
+from pytest_thinkingbox.backends.server.claims import folder as folder_of_claims
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
 from tests.rewards.suites import forgotten, write_suite
+from tests.support.servers import MARIADB_IMAGE, POSTGRES_IMAGE, need_image
 from tests.tokens.tokenizer import END, ByteTokenizer
 
 CLOSE = '<tool_call>{"name": "set_status", "arguments": {"order_id": 1, "status": "closed"}}</tool_call>'
@@ -65,3 +70,32 @@ def test_a_suite_that_cannot_be_collected_says_why(tmp_path):
     agent = TokensAgent(Closes(), ByteTokenizer(), longest=10, answer=10)
     with pytest.raises(ConfigurationError, match="No module named 'nothing_of_this_name'"):
         Player(["test_broken.py"], agent, name="t", concurrency=1, cwd=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["postgres-embedded", POSTGRES_IMAGE, MARIADB_IMAGE])
+def test_a_server_of_the_campaigns_own_is_started_for_training_and_ends_with_it(folder, kind):
+    if ":" in kind:
+        need_image(kind, f"THINKINGBOX_{kind.partition(chr(58))[0].upper()}_IMAGE")
+    agent = TokensAgent(Closes(), ByteTokenizer(), longest=10_000, answer=1000)
+    arguments = [f"--tb-backend={kind}", "-k", "test_close or test_rows"]
+    with load_suite(arguments=arguments, seconds=60, cwd=folder) as suite:
+        player = Player(arguments, agent, name="own-server", concurrency=2, cwd=folder)
+        try:
+            played = [player.play(one, member=1, seed=1).result(timeout=120) for one in player.tasks]
+            assert [one.detail for one in played] == ["", ""]
+            assert [suite.reward(one.request.task_id, one) for one in played] == [1.0, 1.0]
+            assert list(folder_of_claims().glob("thinkingbox-own-server-*.claim"))
+        finally:
+            player.close()
+    assert not list(folder_of_claims().glob("thinkingbox-own-server-*"))
+    assert not containers("thinkingbox-own-server-")
+
+
+def containers(name: str) -> list[str]:
+    if which("docker") is None:
+        return []
+    listed = subprocess.run(
+        ["docker", "ps", "-aq", "--filter", f"name={name}"], capture_output=True, text=True, check=False
+    )
+    return listed.stdout.split()

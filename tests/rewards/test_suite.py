@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -180,6 +182,30 @@ def test_a_checker_that_hangs_is_killed_and_the_session_comes_back(tmp_path):
         assert child not in children()
         assert grader.grade(closed("test_close")).outcome == "passed"
     assert children() == others
+
+
+def test_a_suite_that_was_edited_meanwhile_is_not_graded_on(tmp_path):
+    folder = write_suite(tmp_path)
+    with load_suite(arguments=["-k", "exit or close"], cwd=folder, seconds=20) as suite:
+        assert outcome(suite, closed("test_exit")) == "crash"
+        assert outcome(suite, closed("test_close")) == "passed"
+        tasks = folder / "test_shop.py"
+        tasks.write_text(tasks.read_text("utf-8").replace("os._exit(3)", "os._exit(4)"), encoding="utf-8")
+        assert outcome(suite, closed("test_exit")) == "crash"
+        with pytest.raises(
+            CannotGrade, match=r"not the suite any more that was loaded: test_shop\.py::test_exit\. "
+        ):
+            suite.grade(closed("test_close"))
+
+
+@pytest.mark.slow
+def test_a_child_that_does_not_read_holds_nobody_up(tmp_path):
+    with load_suite(arguments=["-k", "close"], cwd=write_suite(tmp_path), seconds=1.5) as suite:
+        os.kill(suite.process_id(), signal.SIGSTOP)
+        state = closed("test_close")
+        more_than_a_pipe_holds = replace(state, conversation=Conversation(response="x" * 10_000_000))
+        assert outcome(suite, more_than_a_pipe_holds) == "checker"
+        assert outcome(suite, state) == "passed"
 
 
 def test_a_suite_that_cannot_be_collected_says_why(tmp_path):
