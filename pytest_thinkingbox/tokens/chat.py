@@ -27,6 +27,7 @@ class Tokenizer(Protocol):
     eos_token: Any
     eos_token_id: Any
     all_special_tokens: Any
+    added_tokens_decoder: Any
 
     def apply_chat_template(self, conversation: Any, /, **options: Any) -> Any: ...
 
@@ -56,7 +57,7 @@ class Chat:
         }
         self._end: str = tokenizer.eos_token
         self._end_id: int = tokenizer.eos_token_id
-        self._markup = [str(one) for one in tokenizer.all_special_tokens]
+        self._markup = _control_tokens(tokenizer)
         self._own: dict[int, int] = {}
         """Where the model's message ends in front of a suffix, by the number of its calls."""
         self._prove()
@@ -184,6 +185,14 @@ def _answers(calls: int) -> list[dict[str, Any]]:
         {"role": "tool", "tool_call_id": f"call{number}", "name": "look", "content": f"Seen {number}."}
         for number in range(calls)
     ]
+
+
+def _control_tokens(tokenizer: Tokenizer) -> list[str]:
+    """Those with a role of their own, and those that are special without, as the headers of Llama 3 are. The longest
+    first: one may be part of another."""
+    named = {str(one) for one in tokenizer.all_special_tokens}
+    unnamed = {str(one.content) for one in tokenizer.added_tokens_decoder.values() if one.special}
+    return sorted(named | unnamed, key=lambda one: (-len(one), one))
 
 
 def _changes(before: str, after: str) -> str:

@@ -7,7 +7,15 @@ import pytest
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tokens.chat import Chat
 from pytest_thinkingbox.tokens.reading import Reading, WrittenCall
-from tests.tokens.tokenizer import BEGIN, DROPS_REASONING, END, KEEPS, THINKS_AT_ONCE, ByteTokenizer
+from tests.tokens.tokenizer import (
+    BEGIN,
+    DROPS_REASONING,
+    END,
+    KEEPS,
+    THINKS_AT_ONCE,
+    AddedToken,
+    ByteTokenizer,
+)
 
 TOOL = {
     "type": "function",
@@ -114,6 +122,13 @@ def test_a_tokenizer_without_a_template_is_refused():
     tokenizer.chat_template = None
     with pytest.raises(ConfigurationError, match="no single chat template"):
         Chat(tokenizer)
+
+
+def test_a_token_that_is_added_and_not_special_stays_what_it_is():
+    tokenizer = ByteTokenizer()
+    tokenizer.added_tokens_decoder = {**tokenizer.added_tokens_decoder, 258: AddedToken("<b>", special=False)}
+    ids = Chat(tokenizer).observe([{"role": "user", "content": "<b>bold</b>"}])
+    assert "<b>bold</b>" in tokenizer.decode(ids)
 
 
 def test_the_hash_is_that_of_template_and_control_tokens():

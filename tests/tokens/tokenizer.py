@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 from jinja2 import Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -43,11 +45,21 @@ def _compiled(template: str) -> Template:
     return environment.from_string(template.strip())
 
 
+@dataclass(frozen=True)
+class AddedToken:
+    content: str
+    special: bool = True
+
+
+_CONTROL = (END, BEGIN)
+
+
 class ByteTokenizer:
-    """Bytes are 0 to 255; the control tokens follow."""
+    """Bytes are 0 to 255; the control tokens follow. Only one has a role that the library has a name for."""
 
     eos_token = END
-    all_special_tokens = (END, BEGIN)
+    all_special_tokens = (END,)
+    added_tokens_decoder: ClassVar = {256: AddedToken(END), 257: AddedToken(BEGIN)}
 
     def __init__(self, template: str = KEEPS) -> None:
         self.chat_template = template
@@ -62,8 +74,8 @@ class ByteTokenizer:
     def encode(self, text, /, *, add_special_tokens=True):
         ids = []
         for part in re.split(r"(<\|im_end\|>|<\|im_start\|>)", text):
-            if part in self.all_special_tokens:
-                ids.append(256 + self.all_special_tokens.index(part))
+            if part in _CONTROL:
+                ids.append(256 + _CONTROL.index(part))
             else:
                 ids += part.encode("utf-8", "surrogatepass")
         return ids
@@ -74,6 +86,6 @@ class ByteTokenizer:
             if one < 256:
                 run += bytes([one])
             else:
-                text += run.decode("utf-8", "replace") + self.all_special_tokens[one - 256]
+                text += run.decode("utf-8", "replace") + _CONTROL[one - 256]
                 run = b""
         return text + run.decode("utf-8", "replace")
