@@ -54,7 +54,7 @@ class Totals:
                 f"apart from {self.reprobed.begun} that probed the pool again, with "
                 f"{self.reprobed.output_tokens} tokens"
             )
-        if unknown := self.kept.unknown + self.discarded.unknown:
+        if unknown := self.kept.unknown + self.discarded.unknown + self.reprobed.unknown:
             shown.append(f"the tokens of {unknown} episodes are unknown")
         return ", ".join(shown)
 

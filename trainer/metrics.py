@@ -114,6 +114,9 @@ def line(metrics: Metrics) -> str:
     ]
     waited = ", ".join(f"{of} {metrics[f'seconds_{of}']:.1f}" for of in ("model", "tools", "user", "grading"))
     told.append(f"waiting (s, of all episodes): {waited}")
+    if "reprobe_episodes" in metrics:
+        asked, broken = metrics["reprobe_episodes"], metrics["reprobe_invalid"]
+        told.append(f"pool probed again, {broken}/{asked} episodes invalid")
     if "grad_norm" in metrics:
         told.append(f"gradient {_shown(metrics['grad_norm'], '.4g')}")
     return "; ".join(told)

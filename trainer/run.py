@@ -38,7 +38,7 @@ from thinkingbox_trainer.reprobe import Reprobe
 from thinkingbox_trainer.rollout import Rollouts, Traces
 from thinkingbox_trainer.saving import Saving, sizes, versions
 from thinkingbox_trainer.steplog import StepLog
-from thinkingbox_trainer.trl_adapter import make_trainer
+from thinkingbox_trainer.trl_adapter import forget_in_tensorboard, make_trainer
 from thinkingbox_trainer.vllm import demand_server, make_engine
 
 
@@ -198,6 +198,8 @@ def _progress(
                 f"run.output, or take the weights of an earlier step from a folder `export` in {output / 'checkpoints'}"
             )
         again = rewind(output, step=first)
+        if "tensorboard" in recipe.run.report_to:
+            forget_in_tensorboard(output, step=first + 1)
         if since is not None:
             print(f"{since.path}: going on with step {first}; {again} later steps are done again", flush=True)
         ledger = Ledger(output / "ledger.jsonl", step=first)

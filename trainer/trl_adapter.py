@@ -147,6 +147,15 @@ def _tensorboard_in(folder: Path) -> Iterator[None]:
             del os.environ[_TENSORBOARD]
 
 
+def forget_in_tensorboard(output: Path, *, step: int) -> None:
+    """Have its viewer leave out what an earlier session said of its `step`, which counts from 1, and of later ones."""
+    from torch.utils.tensorboard import SummaryWriter  # needs tensorboard, which a recipe can do without
+
+    folder = os.environ.get(_TENSORBOARD, str(output / "tensorboard"))
+    if Path(folder).exists():
+        SummaryWriter(folder, purge_step=step).close()
+
+
 class WeightsNotSent(ThinkingboxError):
     """The server has other weights than the run, or nobody knows which."""
 

@@ -25,6 +25,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
 from safetensors.torch import load_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from pytest_thinkingbox.errors import ConfigurationError
 from tests.rewards.suites import forgotten
@@ -115,6 +116,10 @@ def test_sigterm_in_the_middle_of_a_step_is_a_clean_end(broken):
 def test_a_run_that_was_ended_twice_has_the_weights_of_one_that_was_not(straight, broken):
     """To the bit, with the same number of threads."""
     _, out = broken
+    assert_same_weights(out, straight)
+
+
+def assert_same_weights(out: Path, straight: Path) -> None:
     expected = load_file(straight / "model" / "model.safetensors")
     found = load_file(out / "model" / "model.safetensors")
     assert expected.keys() == found.keys()
@@ -128,6 +133,18 @@ def test_a_run_that_was_ended_twice_played_the_same_episodes_for_the_same_reward
     assert [line["reward"] for line in lines(out / "steps.jsonl")] == [
         line["reward"] for line in lines(straight / "steps.jsonl")
     ]
+
+
+def test_tensorboard_shows_every_step_of_a_run_that_was_ended_twice_once(straight, broken):
+    _, out = broken
+    assert points(out) == points(straight)
+    assert [step for step, _ in points(out)] == list(range(1, 7))
+
+
+def points(out: Path) -> list[tuple[int, float]]:
+    events = EventAccumulator(str(out / "tensorboard"))
+    events.Reload()
+    return [(one.step, one.value) for one in events.Scalars("train/reward")]
 
 
 def kept(out: Path) -> list[tuple[Any, ...]]:
@@ -241,4 +258,10 @@ def test_a_disk_that_is_full_at_a_checkpoint_leaves_the_one_before(world, tmp_pa
         assert [path.name for path in first.parent.glob("*step*")] == ["step-1"]
         out = trained(tmp_path, one, quiet)
         assert [line["step"] for line in lines(out / "steps.jsonl")] == [0, 1]
-        assert totals(out / "ledger.jsonl").kept.begun >= 16
+        undisturbed = tmp_path / "undisturbed"
+        shutil.copytree(world, undisturbed)
+        whole = trained(undisturbed, one, quiet)
+        assert kept(out) == kept(whole)
+        assert totals(out / "ledger.jsonl").kept == totals(whole / "ledger.jsonl").kept
+        assert totals(out / "ledger.jsonl").discarded.begun >= 8
+        assert_same_weights(out, whole)
