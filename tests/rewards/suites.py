@@ -17,6 +17,7 @@ from pytest_thinkingbox.state.model import RowChange, SchemaDelta, StateDiff
 from tests.conftest import SHOP
 
 TASKS = """
+import asyncio
 import os
 import time
 
@@ -139,6 +140,15 @@ def test_its_rows_first(attempt, changes):
 def test_sql_first(attempt, changes):
     assert attempt.db.exec_driver_sql("SELECT count(*) FROM orders").scalar() == 5
     assert changes == [EXTRA, *CLOSED]
+
+
+async def slow(conversation):
+    await asyncio.sleep(0.2)
+
+
+@shop.task("Close 1.", user=slow)
+def test_user(changes):
+    assert changes == CLOSED
 
 
 @pytest.mark.skip

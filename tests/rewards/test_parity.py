@@ -33,7 +33,7 @@ def campaign(tmp_path_factory) -> Path:
 def test_stored_attempts_have_the_same_verdict_as_rewards(campaign):
     done = run("pytest_thinkingbox.cli", "prove", "--parity", ".thinkingbox", ".", cwd=campaign)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "parity 13/13 stored attempts: the same verdict and reward"
+    assert done.stdout.splitlines()[-1] == "parity 17/17 stored attempts: the same verdict and reward"
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def test_a_verdict_that_differs_is_named(campaign):
         lines.write_text(whole, encoding="utf-8")
     assert done.returncode == 1
     assert "test_shop.py::test_close, try 1: stored passed 1, as a reward failed 0" in done.stdout
-    assert "parity 12/13" in done.stdout
+    assert "parity 16/17" in done.stdout
 
 
 def test_nothing_compared_is_no_parity():

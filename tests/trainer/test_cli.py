@@ -14,6 +14,7 @@ import pytest
 from tests.trainer.recipes import OFFLOAD, SHAPELESS, SPLIT, VLLM, write_recipe
 from tests.trainer.test_evaluation import write as write_evaluation
 from thinkingbox_trainer import cli
+from thinkingbox_trainer.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +52,9 @@ def test_a_run_without_torch_names_the_extra(tmp_path, bare, capsys):
 def test_a_dry_run_prints_every_setting_and_every_deviation(tmp_path, bare, capsys):
     assert cli.main(["--dry-run", str(write_recipe(tmp_path))]) == 0
     shown = capsys.readouterr().out
+    recipe = read_recipe(write_recipe(tmp_path)).model_dump()
+    settings = {f"{part}.{name}" for part, names in recipe.items() if names is not None for name in names}
+    assert settings - {line.split(" = ")[0].strip() for line in shown.splitlines()} == set()
     assert "algorithm.clip_low = 0.2" in shown
     assert "run.steps = 2, the reference had 50" in shown
     assert shown.rstrip().endswith("thinkingbox-train RECIPE.toml")

@@ -32,4 +32,4 @@ def test_the_benchmark_of_a_step_plays_whole_groups_of_which_half_passes() -> No
     assert [figures[name]["value"] for name in counted] == [48, 0.5, 0.0]
     step, ideal = figures["a step"], figures["ideal: the model alone"]["value"]
     assert step["at_most"] == ideal / 0.8
-    assert step["value"] >= ideal
+    assert ideal <= step["value"] < 8 * ideal  # one after another they would take 48 times as long

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,15 @@ import torch
 
 from tests.trainer.recipes import write_recipe
 from tests.trainer.tiny import write_world
+from thinkingbox_trainer.ranks import Heartbeat
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+def test_unless_told_otherwise_ranks_end_within_a_minute_of_one_that_died():
+    settings = signature(Heartbeat).parameters
+    assert sum(settings[name].default for name in ("every", "patience", "grace")) <= 60
 
 
 @pytest.fixture

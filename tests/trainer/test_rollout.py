@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -277,6 +278,11 @@ def test_a_step_says_where_its_time_went(rollouts):
     assert 0 < metrics["seconds_tools"] < 5
     assert 0 < metrics["seconds_grading"] < 5
     assert metrics["seconds_user"] == 0
+
+
+def test_a_step_says_how_long_users_let_it_wait(rollouts):
+    metrics = rollouts(Policy(), replace_uniform=False).step(1, repeat("test_shop.py::test_user")).metrics
+    assert 8 * 0.2 <= metrics["seconds_user"] < 8 * 2
 
 
 def test_a_passed_member_of_each_group_is_graded_again_in_step_nought(rollouts):
