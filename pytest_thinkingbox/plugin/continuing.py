@@ -236,7 +236,7 @@ class Selection:
         if self._backend is None:
             assert self._config is not None
             url, revive = start_server(self._config, [database]) or (self._options.backend, None)
-            self._backend = open_backend(self._config, url, revive, label=self._continued.folder.name)
+            self._backend = open_backend(self._config, url, revive)
             self._config.stash[backend_key] = self._backend
             self._config.add_cleanup(self._backend.close)
         return self._backend

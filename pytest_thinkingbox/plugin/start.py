@@ -88,7 +88,7 @@ def make_runner(session: pytest.Session) -> Runner:
         )
         backend = config.stash.get(backend_key, None)
         if backend is None:
-            backend = open_backend(config, url, revive, label=name)
+            backend = open_backend(config, url, revive)
         if options.proof is not None:
             judge = make_judge(options, None, concurrency=concurrency)
             return proof_world(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
@@ -95,7 +96,7 @@ class Player:
             concurrency=self._concurrency,
         )
         return World(
-            backend=make_backend(options.backend, label=self._name),
+            backend=make_backend(options.backend, label=f"{self._name}-{secrets.token_hex(4)}"),
             agent=self._agent,
             users=CampaignUsers(make_model(user, None)),
             audit=options.audit,

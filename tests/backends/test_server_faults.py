@@ -42,7 +42,9 @@ SUITE = """
         if first:
             campaign = max(Path(".thinkingbox").glob("2*")).name
             for command in COMMANDS:
-                subprocess.run(command.format(name=f"thinkingbox-{campaign}"), shell=True, check=True)
+                listed = ["docker", "ps", f"--filter=name=thinkingbox-{campaign}", "--format={{.Names}}"]
+                (name,) = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+                subprocess.run(command.format(name=name), shell=True, check=True)
 
     async def agent(task):
         break_it()
@@ -196,7 +198,9 @@ def test_a_server_that_dies_after_the_last_look_of_a_checker_costs_no_verdict(
         def test_close(attempt, changes):
             assert attempt.db.execute(text("SELECT status FROM orders WHERE id = 1")).scalar() == "closed"
             campaign = max(Path(".thinkingbox").glob("2*")).name
-            subprocess.run(["docker", "kill", f"thinkingbox-{campaign}"], check=True, capture_output=True)
+            listed = ["docker", "ps", "-q", f"--filter=name=thinkingbox-{campaign}"]
+            [name] = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+            subprocess.run(["docker", "kill", name], check=True, capture_output=True)
             assert changes == [Updated("orders", 1, status="closed")]
     """)
     outcome = run(
