@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from pytest_thinkingbox.people.models import Settings, make_model
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin.collected import Collected, collect
 from pytest_thinkingbox.plugin.record import task_hash
+from pytest_thinkingbox.plugin.requests import prepare_databases
 
 T = TypeVar("T")
 
@@ -95,11 +97,13 @@ class Player:
             agent_base_url=options.base_url,
             concurrency=self._concurrency,
         )
+        backend = make_backend(options.backend, label=f"{self._name}-{secrets.token_hex(4)}")
         return World(
-            backend=make_backend(options.backend, label=f"{self._name}-{secrets.token_hex(4)}"),
+            backend=backend,
             agent=self._agent,
             users=CampaignUsers(make_model(user, None)),
             audit=options.audit,
+            prepare=partial(prepare_databases, backend, self._collected.plans.values()),
         )
 
 

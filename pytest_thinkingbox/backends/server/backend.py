@@ -166,9 +166,11 @@ class ServerBackend(ABC, Generic[S, T, L]):
         self._server = server
         self._begin()
 
-    def prepare(self, environment: Environment) -> None:
+    def prepare(self, environment: Environment, start: StartState | None = None) -> None:
+        if not self._lives():
+            self._begin_again()
         with self._reaching(f"no template of {environment.name!r}"):
-            self._template(environment, None)
+            self._template(environment, start)
 
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> L:
         if not self._lives():
