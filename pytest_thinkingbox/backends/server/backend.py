@@ -142,29 +142,32 @@ class ServerBackend(ABC, Generic[S, T, L]):
                 self._templates.clear()
                 self._leases.clear()
             self._let_go(templates, wait=False)
-            # One that did not come back once is waited for no more: not by every attempt for itself.
             outages: tuple[type[Exception], ...] = (ConfigurationError, InfrastructureDown, *self._lost)
-            waits = self._revive is None and not self._given_up
-            deadline = time.monotonic() + (RETURN_SECONDS if waits else 0.0)
-            while True:
-                try:
-                    self._connect_again()
-                except outages as error:
-                    # It did answer before: whatever is wrong now is no mistake of who configured it.
-                    if time.monotonic() >= deadline or self._closing.wait(_LOOK_SECONDS):
-                        self._given_up = True
-                        raise InfrastructureDown(self._said(error)) from error
-                else:
-                    self._given_up = False
-                    return
+            try:
+                if self._revive is not None:
+                    self._url = self._revive()
+                server = self._returned(outages)
+                self._former.append(self._server)
+                self._server = server
+                self._begin()
+            except outages as error:
+                # It did answer before: whatever is wrong now is no mistake of who configured it.
+                raise InfrastructureDown(self._said(error)) from error
 
-    def _connect_again(self) -> None:
-        if self._revive is not None:
-            self._url = self._revive()
-        server = self._connect()
-        self._former.append(self._server)
-        self._server = server
-        self._begin()
+    def _returned(self, outages: tuple[type[Exception], ...]) -> S:
+        """The server, once it answers. One that did not come back is waited for no more: not by every attempt anew."""
+        waits = self._revive is None and not self._given_up
+        deadline = time.monotonic() + (RETURN_SECONDS if waits else 0.0)
+        while True:
+            try:
+                server = self._connect()
+            except outages:
+                if time.monotonic() >= deadline or self._closing.wait(_LOOK_SECONDS):
+                    self._given_up = True
+                    raise
+            else:
+                self._given_up = False
+                return server
 
     def prepare(self, environment: Environment, start: StartState | None = None) -> None:
         if not self._lives():

@@ -27,7 +27,7 @@ def folder_id() -> str:
     another temporary folder, another container, which may have the same paths."""
     path = folder() / "id"
     with FileLock(folder() / "id.lock"):
-        if not path.exists():
+        if not path.exists() or not path.read_text():  # whoever wrote it may have been killed
             path.write_text(secrets.token_hex(16))
         return path.read_text()
 
