@@ -120,6 +120,24 @@ def test_two_workers_replace_it_once(kind: str, suite: Callable[..., Path], run:
     check(outcome, attempts=6)
 
 
+def test_a_server_that_was_there_is_waited_for_while_it_restarts(
+    kind: str, suite: Callable[..., Path], run: Run
+) -> None:
+    with started(IMAGES[kind]) as url:
+        listed = ["docker", "ps", f"--filter=publish={make_url(url).port}", "--format={{.Names}}"]
+        (name,) = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+        body = SUITE.replace("\n    ", "\n").replace("campaign = max", "max")
+        body = body.replace('f"--filter=name=thinkingbox-{campaign}"', f'"--filter=name={name}"')
+        suite("COMMANDS = ['docker restart -t 1 {name} >/dev/null']\n" + body)
+        outcome = run(
+            *of_agent("-p", "no:xdist", f"--tb-backend={url}", "--tb-attempts=4", "--tb-retry-invalid=1"),
+            agent=None,
+            subprocess=True,
+        )
+    assert outcome.counts == {"passed": 8}, outcome.text
+    check(outcome, attempts=8)
+
+
 def test_whoever_looks_at_the_state_when_the_server_dies_meets_an_outage(kind: str) -> None:
     with started(IMAGES[kind]) as url:
         backend = BACKENDS[kind](url, label=f"looks-{secrets.token_hex(4)}")
