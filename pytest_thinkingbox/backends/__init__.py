@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -26,8 +27,11 @@ KNOWN = (
 
 
 def make_backend(spec: str, *, label: str, processes: int = 1, revive: Revive | None = None) -> Backend:
-    """The backend that `--tb-backend` names. `label` goes into the names of what it makes; `processes` of the
-    campaign use it at the same time; `revive` starts a server of the campaign's own again."""
+    """The backend that `--tb-backend` names.
+
+    `label` goes into the names of what it makes, which all processes of one run share and no two runs; `processes` use
+    it at the same time; `revive` starts a server of the campaign's own again.
+    """
     if spec == "sqlite":
         from pytest_thinkingbox.backends.sqlite import SqliteBackend
 
@@ -118,7 +122,7 @@ def sweep_server(url: str) -> list[str]:
 def _server(url: str) -> MySQLServer | PostgresServer:
     from pytest_thinkingbox.backends.server.names import Campaign
 
-    campaign = Campaign.of("clean")
+    campaign = Campaign.of(f"clean-{secrets.token_hex(4)}")
     if _is_mysql(url):
         require("pymysql", spec=url, extra="mysql")
         from pytest_thinkingbox.backends.mysql.server import MySQLServer

@@ -67,8 +67,8 @@ class Backend(Protocol):
 
     name: str
 
-    def prepare(self, environment: Environment) -> None:
-        """Build the template. Raises ConfigurationError when schema or seed do not load. Safe to call again."""
+    def prepare(self, environment: Environment, start: StartState | None = None) -> None:
+        """Build the template. Raises ConfigurationError when schema, seed or start do not load. Safe to call again."""
 
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> Lease:
         """A database that holds exactly seed + start."""

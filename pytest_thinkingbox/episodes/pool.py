@@ -19,6 +19,7 @@ from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.lane import LaneSelector
 from pytest_thinkingbox.people.judge import JudgeModel
 from pytest_thinkingbox.state.rulings import Ruling
+from pytest_thinkingbox.threads import run_in_turn
 
 T = TypeVar("T")
 
@@ -90,6 +91,7 @@ class EpisodePool:
         self._slots: Slots | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._prepared = False
 
     def submit(
         self,
@@ -159,6 +161,7 @@ class EpisodePool:
             self._loop = asyncio.get_running_loop()
             self._finish = asyncio.Event()
             self._slots = Slots(self._concurrency)
+            self._preparing = asyncio.Lock()
             ready.set()
             await self._finish.wait()
             for task in self._tasks:
@@ -218,6 +221,8 @@ class EpisodePool:
                     raise BudgetSpent(why)
                 if self._world is None:
                     self._world = self._first_world()
+                if stored is None and not alone:
+                    await self._prepare(self._world)
                 self.counts.running += 1
                 try:
                     if stored is not None:
@@ -234,6 +239,24 @@ class EpisodePool:
                 self.counts.done += 1
                 self.counts.invalid += episode.cause is not None
                 return tries
+
+    async def _prepare(self, world: World) -> None:
+        """By the first who plays, while the others wait; not by who plays alone, whose fixtures may have patched the
+        process."""
+        if self._prepared:
+            return
+        async with self._preparing:
+            try:
+                if not self._prepared:
+                    await run_in_turn(world.prepare)
+            except ConfigurationError as error:
+                self.fatal = self.fatal or error
+            finally:
+                self._prepared = True
+        if self.fatal is not None:
+            raise self.fatal
+        if self._stop_requested():
+            raise Stopped("another process of this campaign stopped it")
 
     def _first_world(self) -> World:
         try:

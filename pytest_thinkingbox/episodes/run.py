@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -63,6 +63,8 @@ class World:
     containers: Containers = field(default_factory=Containers)
     servers: Closeable | None = None
     """What the hosts of tasks share."""
+    prepare: Callable[[], None] = lambda: None
+    """Called once, in a thread, before a model is: whatever raises ConfigurationError there has cost nothing."""
 
 
 async def run_episode(world: World, request: EpisodeRequest, *, try_number: int) -> Episode:

@@ -18,7 +18,7 @@ from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.once import Restored
 from pytest_thinkingbox.plugin.options import add_options, resolve
 from pytest_thinkingbox.plugin.sharding import Sharding
-from pytest_thinkingbox.plugin.stash import campaign_key, options_key, plan_key, runner_key
+from pytest_thinkingbox.plugin.stash import campaign_key, label_key, options_key, plan_key, runner_key
 from pytest_thinkingbox.plugin.xdist import XdistHooks, is_worker, runs_workers, worker_input
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(PrintableReports(config), "thinkingbox-printable")
     if is_worker(config):
         config.stash[campaign_key] = worker_input(config)["thinkingbox_campaign"]
+        config.stash[label_key] = worker_input(config)["thinkingbox_label"]
         if "thinkingbox_tools" in worker_input(config):
             from pytest_thinkingbox.plugin.servers import take_plan
 
@@ -82,12 +83,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[campaign_key] = (
         _campaign_name() if options.continued is None else options.continued.folder.name
     )
+    config.stash[label_key] = f"{config.stash[campaign_key]}-{_token(4)}"
     if options.judged_by is not None:
         config.pluginmanager.register(Estimating(options, options.judged_by), "thinkingbox-estimating")
     elif options.agent is not None:
         from pytest_thinkingbox.plugin.servers import plan_server
 
-        plan_server(config, options, campaign=config.stash[campaign_key])
+        plan_server(config, options, label=config.stash[label_key])
     if options.agent is None:
         config.pluginmanager.register(Nobody(), "thinkingbox-nobody")
     else:
@@ -100,10 +102,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _campaign_name() -> str:
-    import secrets
     import time
 
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{_token(3)}"
+
+
+def _token(length: int) -> str:
+    import secrets
+
+    return secrets.token_hex(length)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -161,6 +161,7 @@ class Selection:
         self._continued = options.continued
         self._backend: Backend | None = None
         self._config: pytest.Config | None = None
+        self._databases: list[Database] = []
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -170,6 +171,9 @@ class Selection:
         from pytest_thinkingbox.records.store import CampaignFolder
 
         self._config = config
+        self._databases = [
+            item.stash[plan_key].task.environment.database for item in items if plan_key in item.stash
+        ]
         stored = stored_attempts(CampaignFolder.open(self._continued.folder), until=self._continued.size)
         left: list[pytest.Item] = []
         kept: list[pytest.Item] = []
@@ -218,7 +222,7 @@ class Selection:
         environment = plan.task.environment
 
         def seed_of(volatile: Sequence[str]) -> str:
-            backend = self._get_backend(environment.database)
+            backend = self._get_backend()
             if tuple(volatile) == tuple(environment.database.volatile):
                 return started_from(plan, backend.seed_hash(environment))
             database = replace(environment.database, volatile=tuple(volatile))
@@ -229,14 +233,14 @@ class Selection:
 
         return seed_of
 
-    def _get_backend(self, database: Database) -> Backend:
-        """The one that the episodes will use."""
+    def _get_backend(self) -> Backend:
+        """The one that the episodes will use, on a server as all environments want it."""
         from pytest_thinkingbox.plugin.servers import open_backend, start_server
 
         if self._backend is None:
             assert self._config is not None
-            url, revive = start_server(self._config, [database]) or (self._options.backend, None)
-            self._backend = open_backend(self._config, url, revive, label=self._continued.folder.name)
+            url, revive = start_server(self._config, self._databases) or (self._options.backend, None)
+            self._backend = open_backend(self._config, url, revive)
             self._config.stash[backend_key] = self._backend
             self._config.add_cleanup(self._backend.close)
         return self._backend

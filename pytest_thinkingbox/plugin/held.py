@@ -256,7 +256,7 @@ def _make_world(session: pytest.Session) -> World:
     started = start_server(config, [plan.task.environment.database for plan in plans])
     url, revive = started if started is not None else (options.backend, None)
     return World(
-        backend=open_backend(config, url, revive, label=_NAME),
+        backend=open_backend(config, url, revive),
         agent=make_agent("none"),
         users=Nobody(),
         audit=False,

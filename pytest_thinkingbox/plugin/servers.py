@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import threading
 from collections.abc import Iterable
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_thinkingbox.plugin.stash import server_key, tools_key
+from pytest_thinkingbox.plugin.stash import label_key, server_key, tools_key
 from pytest_thinkingbox.plugin.xdist import is_worker, processes, runs_workers, worker_input
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _LOOK_SECONDS = 0.3
 _OWN = re.compile(r"postgres(-embedded|:[^/\s]+)?|(mysql|mariadb)(:[^/\s]+)?")
 
 
-def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> None:
+def plan_server(config: pytest.Config, options: Options, *, label: str) -> None:
     """Decide where the campaign's server will be, and claim it and the containers of tools; in the process that the
     user started.
 
@@ -36,7 +35,7 @@ def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> No
         return
     from pytest_thinkingbox.backends.server.claims import Claim
 
-    claim = config.stash[tools_key] = f"thinkingbox-{campaign}-{secrets.token_hex(2)}"
+    claim = config.stash[tools_key] = f"thinkingbox-{label}-tools"
     config.pluginmanager.register(_ToolsOwner(Claim(claim)), "thinkingbox-tools")
     if runs_workers(config):
         config.pluginmanager.register(_Listener(_said(claim)), "thinkingbox-said")
@@ -44,7 +43,7 @@ def plan_server(config: pytest.Config, options: Options, *, campaign: str) -> No
         return
     from pytest_thinkingbox.backends.server.plan import ServerPlan
 
-    plan = config.stash[server_key] = ServerPlan.make(options.backend, campaign=campaign)
+    plan = config.stash[server_key] = ServerPlan.make(options.backend, campaign=label)
     config.pluginmanager.register(_Owner(plan, Claim(plan.name)), "thinkingbox-server")
 
 
@@ -81,12 +80,13 @@ def start_server(config: pytest.Config, databases: Iterable[Database]) -> tuple[
     return ensure(), ensure
 
 
-def open_backend(config: pytest.Config, url: str, revive: Revive | None, *, label: str) -> Backend:
+def open_backend(config: pytest.Config, url: str, revive: Revive | None) -> Backend:
     """`make_backend` in this process of the campaign."""
     from pytest_thinkingbox.backends import make_backend
     from pytest_thinkingbox.errors import ConfigurationError
 
     __tracebackhide__ = True  # pytest would show the URL with its password, here and on the way up to here
+    label = config.stash[label_key]
     make = partial(make_backend, label=label, processes=processes(config), revive=revive)
     try:
         return make(url)

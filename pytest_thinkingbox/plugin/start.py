@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -25,10 +26,12 @@ from pytest_thinkingbox.people.user import PROMPT
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin import private
 from pytest_thinkingbox.plugin.budget import Budget
+from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.plugin.interpretation import chat_hash
 from pytest_thinkingbox.plugin.judging import CampaignJudge
 from pytest_thinkingbox.plugin.options import Options
 from pytest_thinkingbox.plugin.record import environment_hash, hashes_of
+from pytest_thinkingbox.plugin.requests import prepare_databases
 from pytest_thinkingbox.plugin.runner import Runner
 from pytest_thinkingbox.plugin.servers import open_backend, say_to, start_server
 from pytest_thinkingbox.plugin.stash import (
@@ -88,11 +91,13 @@ def make_runner(session: pytest.Session) -> Runner:
         )
         backend = config.stash.get(backend_key, None)
         if backend is None:
-            backend = open_backend(config, url, revive, label=name)
+            backend = open_backend(config, url, revive)
+        prepare = partial(prepare_databases, backend, _played(session))
         if options.proof is not None:
             judge = make_judge(options, None, concurrency=concurrency)
-            return proof_world(
-                options.proof, backend, audit=options.audit, judge=judge, containers=containers
+            return replace(
+                proof_world(options.proof, backend, audit=options.audit, judge=judge, containers=containers),
+                prepare=prepare,
             )
         agent = make_agent(
             "none" if options.continued is not None and options.continued.regrade else options.agent,
@@ -122,6 +127,7 @@ def make_runner(session: pytest.Session) -> Runner:
             judge=make_judge(options, agent, concurrency=concurrency),
             containers=containers,
             servers=config.stash.get(servers_key, None),
+            prepare=prepare,
         )
 
     stop = StopFlag(path)
@@ -242,12 +248,16 @@ def _continue(folder: CampaignFolder, session: pytest.Session, options: Options)
     return folder
 
 
-def _describe(name: str, session: pytest.Session, options: Options) -> CampaignInfo:
-    plans = [
+def _played(session: pytest.Session) -> list[Plan]:
+    return [
         item.stash[plan_key]
         for item in session.items
         if plan_key in item.stash and not private.is_skipped_by_mark(item) and private.xfail_of(item)[1]
     ]
+
+
+def _describe(name: str, session: pytest.Session, options: Options) -> CampaignInfo:
+    plans = _played(session)
     return replace(
         described(name, options),
         tasks={plan.task_id: plan.requested for plan in plans},

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 options_key: pytest.StashKey[Options] = pytest.StashKey()
 campaign_key: pytest.StashKey[str] = pytest.StashKey()
+label_key: pytest.StashKey[str] = pytest.StashKey()
+"""What databases and servers of this run of pytest are called by, in all its processes and in no other run."""
 plan_key: pytest.StashKey[Plan] = pytest.StashKey()
 run_key: pytest.StashKey[Run] = pytest.StashKey()
 work_key: pytest.StashKey[Work] = pytest.StashKey()

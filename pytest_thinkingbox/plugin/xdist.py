@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScheduling
     from xdist.workermanage import WorkerController
 
-from pytest_thinkingbox.plugin.stash import campaign_key, options_key, server_key, tools_key
+from pytest_thinkingbox.plugin.stash import campaign_key, label_key, options_key, server_key, tools_key
 
 WINDOW = 4
 """Episodes are started ahead for this many times as many items as play at once."""
@@ -54,6 +54,7 @@ class XdistHooks:
 
     def pytest_configure_node(self, node: WorkerController) -> None:
         node.workerinput["thinkingbox_campaign"] = node.config.stash[campaign_key]
+        node.workerinput["thinkingbox_label"] = node.config.stash[label_key]
         continued = node.config.stash[options_key].continued
         if continued is not None:
             node.workerinput["thinkingbox_continued"] = {

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from pytest_thinkingbox.people.models import Settings, make_model
 from pytest_thinkingbox.people.users import CampaignUsers
 from pytest_thinkingbox.plugin.collected import Collected, collect
 from pytest_thinkingbox.plugin.record import task_hash
+from pytest_thinkingbox.plugin.requests import prepare_databases
 from pytest_thinkingbox.rewards.servers import opened
 
 T = TypeVar("T")
@@ -100,11 +102,13 @@ class Player:
             concurrency=self._concurrency,
         )
         databases = [plan.task.environment.database for plan in self._collected.plans.values()]
+        backend = self._servers.enter_context(opened(options.backend, databases, label=self._name))
         return World(
-            backend=self._servers.enter_context(opened(options.backend, databases, label=self._name)),
+            backend=backend,
             agent=self._agent,
             users=CampaignUsers(make_model(user, None)),
             audit=options.audit,
+            prepare=partial(prepare_databases, backend, self._collected.plans.values()),
         )
 
 

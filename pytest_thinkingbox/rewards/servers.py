@@ -22,17 +22,18 @@ def opened(spec: str, databases: Sequence[Database], *, label: str) -> Iterator[
 
     Whoever is given the backend closes it. Raises ConfigurationError.
     """
+    name = f"{label}-{secrets.token_hex(4)}"  # nobody else's databases are taken for one's own
     if not is_own(spec):
-        yield make_backend(spec, label=label)
+        yield make_backend(spec, label=name)
         return
-    plan = ServerPlan.make(spec, campaign=f"{label}-{secrets.token_hex(4)}")
+    plan = ServerPlan.make(spec, campaign=name)
     claim = Claim(plan.name)
     try:
         server = local_server(plan)
         image, options = server_options(databases)
         ensure = partial(server.ensure, image=image, options=options, say=_say)
         try:
-            yield make_backend(ensure(), label=label, revive=ensure)
+            yield make_backend(ensure(), label=name, revive=ensure)
         finally:
             server.stop()
     finally:

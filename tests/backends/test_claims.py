@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_claim_removes_what_killed_processes_left(folder: Path) -> None:
     assert names(folder) == ["somebody-else.claim", "thinkingbox-killed.data", "thinkingbox-mine.claim"]
     claim.release()
     assert not claims.is_held("thinkingbox-mine")
+
+
+def test_a_folder_of_claims_is_told_from_every_other_one(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        (own,) = {one.result() for one in [pool.submit(claims.folder_id) for _ in range(8)]}
+    assert claims.folder_id() == own
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "other"))
+    (tmp_path / "other").mkdir()
+    assert claims.folder_id() != own
 
 
 def test_what_is_held_stays_whoever_sweeps(folder: Path) -> None:

@@ -42,7 +42,9 @@ SUITE = """
         if first:
             campaign = max(Path(".thinkingbox").glob("2*")).name
             for command in COMMANDS:
-                subprocess.run(command.format(name=f"thinkingbox-{campaign}"), shell=True, check=True)
+                listed = ["docker", "ps", f"--filter=name=thinkingbox-{campaign}", "--format={{.Names}}"]
+                (name,) = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+                subprocess.run(command.format(name=name), shell=True, check=True)
 
     async def agent(task):
         break_it()
@@ -116,6 +118,24 @@ def test_two_workers_replace_it_once(kind: str, suite: Callable[..., Path], run:
     assert outcome.counts == {"passed": 6}, outcome.text
     assert STARTED_AGAIN in outcome.text
     check(outcome, attempts=6)
+
+
+def test_a_server_that_was_there_is_waited_for_while_it_restarts(
+    kind: str, suite: Callable[..., Path], run: Run
+) -> None:
+    with started(IMAGES[kind]) as url:
+        listed = ["docker", "ps", f"--filter=publish={make_url(url).port}", "--format={{.Names}}"]
+        (name,) = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+        body = SUITE.replace("\n    ", "\n").replace("campaign = max", "max")
+        body = body.replace('f"--filter=name=thinkingbox-{campaign}"', f'"--filter=name={name}"')
+        suite("COMMANDS = ['docker restart -t 1 {name} >/dev/null']\n" + body)
+        outcome = run(
+            *of_agent("-p", "no:xdist", f"--tb-backend={url}", "--tb-attempts=4", "--tb-retry-invalid=1"),
+            agent=None,
+            subprocess=True,
+        )
+    assert outcome.counts == {"passed": 8}, outcome.text
+    check(outcome, attempts=8)
 
 
 def test_whoever_looks_at_the_state_when_the_server_dies_meets_an_outage(kind: str) -> None:
@@ -196,7 +216,9 @@ def test_a_server_that_dies_after_the_last_look_of_a_checker_costs_no_verdict(
         def test_close(attempt, changes):
             assert attempt.db.execute(text("SELECT status FROM orders WHERE id = 1")).scalar() == "closed"
             campaign = max(Path(".thinkingbox").glob("2*")).name
-            subprocess.run(["docker", "kill", f"thinkingbox-{campaign}"], check=True, capture_output=True)
+            listed = ["docker", "ps", "-q", f"--filter=name=thinkingbox-{campaign}"]
+            [name] = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+            subprocess.run(["docker", "kill", name], check=True, capture_output=True)
             assert changes == [Updated("orders", 1, status="closed")]
     """)
     outcome = run(

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from pytest_thinkingbox.backends import server_options
+from pytest_thinkingbox.plugin import servers
+
 CLOSE = """
 @shop.task("Close order 1.", solution=CLOSE_1)
 def test_close(changes):
@@ -13,6 +16,16 @@ def test_close(changes):
 """
 NOTE = """
 @shop.task("Note it.", solution=[call("add_note", words="x")])
+def test_note(changes):
+    assert changes == [Inserted("notes", text="x")]
+"""
+OTHER = """
+from dataclasses import replace
+
+database = replace(shop.database, image="postgres:17", options={"work_mem": "7MB"})
+other = Environment(name="other", database=database, servers=shop.servers, mail=False)
+
+@other.task("Note it.", solution=[call("add_note", words="x")])
 def test_note(changes):
     assert changes == [Inserted("notes", text="x")]
 """
@@ -342,3 +355,17 @@ def test_two_workers_resume_alike(suite, run, counting, pytester):
     assert refused.status == 4
     assert "1 task with another prompt than then: test_shop.py::test_close" in refused.text
     assert counting() == []
+
+
+def test_a_server_for_a_campaign_that_goes_on_is_as_all_environments_want_it(suite, run, monkeypatch):
+    suite(CLOSE + OTHER)
+    run("-p", "no:xdist")
+    asked = []
+
+    def start_server(config, databases):
+        asked.append(server_options(databases))
+
+    monkeypatch.setattr(servers, "start_server", start_server)
+    outcome = run("-p", "no:xdist", RESUME, "--tb-attempts=2")
+    assert outcome.counts == {"passed": 2, "deselected": 2}
+    assert asked == [("postgres:17", {"work_mem": "7MB"})]

@@ -10,11 +10,34 @@ from pytest_thinkingbox.backends.server.claims import folder as folder_of_claims
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.rewards import Suite, load_suite
 from pytest_thinkingbox.rewards.player import Player
+from tests.conftest import SHOP
 from tests.rewards.suites import forgotten, write_suite
 from tests.support.servers import MARIADB_IMAGE, POSTGRES_IMAGE, need_image
 from tests.tokens.tokenizer import END, ByteTokenizer
 
 CLOSE = '<tool_call>{"name": "set_status", "arguments": {"order_id": 1, "status": "closed"}}</tool_call>'
+
+OTHER = """
+from dataclasses import replace
+from twofold import *
+
+
+def broken(connection):
+    raise ValueError("there is nothing to load")
+
+
+other = Environment(name="other", database=replace(shop.database, seed=broken), servers=[])
+
+
+@shop.task("Close 1.")
+def test_close(changes):
+    assert changes == [Updated("orders", 1, status="closed")]
+
+
+@other.task("Do nothing.", no_change=True)
+def test_nothing(changes):
+    assert changes == []
+"""
 
 
 class Closes:
@@ -70,6 +93,25 @@ def test_a_suite_that_cannot_be_collected_says_why(tmp_path):
     agent = TokensAgent(Closes(), ByteTokenizer(), longest=10, answer=10)
     with pytest.raises(ConfigurationError, match="No module named 'nothing_of_this_name'"):
         Player(["test_broken.py"], agent, name="t", concurrency=1, cwd=tmp_path)
+
+
+def test_every_seed_loads_before_the_policy_is_asked(tmp_path):
+    """Also that of a task which is not played yet."""
+    (tmp_path / "twofold.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "test_twofold.py").write_text(OTHER, encoding="utf-8")
+    with forgotten(tmp_path):
+        player = Player(
+            [],
+            TokensAgent(Closes(), ByteTokenizer(), longest=10_000, answer=1000),
+            name="t",
+            concurrency=1,
+            cwd=tmp_path,
+        )
+        try:
+            with pytest.raises(ConfigurationError, match=r"seed test_twofold\.broken .* does not load"):
+                player.play("test_twofold.py::test_close", member=1, seed=5).result(timeout=30)
+        finally:
+            player.close()
 
 
 @pytest.mark.slow

@@ -69,9 +69,12 @@ class MySQLServer:
                 f"--tb-backend={self.shown}: nobody answers there: {sql.first_line(error)}"
             ) from error
         self.kind, self.version = self._check()
-        query(self._keeper, f"CREATE DATABASE IF NOT EXISTS {sql.name(self.home)}")
-        self._keeper.select_db(self.home)
-        query(self._keeper, "CREATE TABLE IF NOT EXISTS templates (name VARCHAR(64) PRIMARY KEY)")
+        with self._alone(self._keeper, campaign, seconds=_LOCK_SECONDS) as alone:
+            if not alone:
+                raise InfrastructureDown(f"{self.home} is not free after {_LOCK_SECONDS} s")
+            query(self._keeper, f"CREATE DATABASE IF NOT EXISTS {sql.name(self.home)}")
+            self._keeper.select_db(self.home)
+            query(self._keeper, "CREATE TABLE IF NOT EXISTS templates (name VARCHAR(64) PRIMARY KEY)")
         self.room = int(query(self._keeper, "SELECT @@GLOBAL.max_connections")[0][0])
 
     @property
@@ -152,8 +155,8 @@ class MySQLServer:
 
     @contextmanager
     def locked(self, what: str) -> Iterator[Connection]:
-        """Alone among the campaign's processes. Agents cannot know the lock's name."""
-        lock = sql.text(f"tb_{token_of(str(self.url.password), self.campaign.part, what)}")
+        """Alone among the campaign's processes."""
+        lock = self._lock_name(self.campaign, what)
         connection = self.connect()
         try:
             if query(connection, f"SELECT GET_LOCK({lock}, {_LOCK_SECONDS})") != [(1,)]:
@@ -161,6 +164,27 @@ class MySQLServer:
             yield connection
         finally:
             shut(connection)
+
+    @contextmanager
+    def _alone(self, connection: Connection, campaign: Campaign, *, seconds: int) -> Iterator[bool]:
+        """Whether this session begins or removes the campaign alone: between the first step and the last of either,
+        one looks like the other."""
+        lock = self._lock_name(campaign, "life")
+        alone = query(connection, f"SELECT GET_LOCK({lock}, {seconds})") == [(1,)]
+        try:
+            yield alone
+        finally:
+            if alone and connection.open:
+                query(connection, f"SELECT RELEASE_LOCK({lock})")
+
+    def _lock_name(self, campaign: Campaign, what: str) -> str:
+        """Agents cannot know it."""
+        return sql.text(f"tb_{token_of(str(self.url.password), campaign.part, what)}")
+
+    def _remove_dead(self, connection: Connection, campaign: Campaign) -> list[str]:
+        """What a campaign left of which no process lives, unless somebody else is about to remove it."""
+        with self._alone(connection, campaign, seconds=0) as alone:
+            return _remove(connection, campaign) if alone and not _is_held(connection, campaign) else []
 
     def is_finished(self, connection: Connection, name: str) -> bool:
         """Whether a process of the campaign has made this template."""
@@ -253,12 +277,12 @@ class MySQLServer:
         with self.admin() as connection:
             found = {campaign_of(one) for one in (*_databases(connection), *_users(connection))}
             for campaign in found:
-                if campaign not in (None, self.campaign) and not _is_held(connection, campaign):
-                    removed += _remove(connection, campaign)
+                if campaign is not None and campaign != self.campaign:
+                    removed += self._remove_dead(connection, campaign)
         return removed
 
-    def close(self) -> None:
-        """Let go of the campaign; the last of its processes removes everything that is called by its name."""
+    def let_go(self) -> None:
+        """Let go of the campaign, and of all connections. Safe to call twice."""
         with self._lock:
             if self._closed:
                 return
@@ -268,11 +292,17 @@ class MySQLServer:
             self._keeper.select_db("information_schema")
         for connection in (*idle, self._keeper):
             shut(connection)
+
+    def close(self) -> None:
+        """Let go; the last of the campaign's processes removes everything that is called by its name."""
+        with self._lock:
+            if self._closed:
+                return
+        self.let_go()
         with suppress(*sql.LOST):
             connection = self.connect()
             try:
-                if not _is_held(connection, self.campaign):
-                    _remove(connection, self.campaign)
+                self._remove_dead(connection, self.campaign)
             finally:
                 shut(connection)
 

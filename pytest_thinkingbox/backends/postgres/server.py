@@ -187,12 +187,12 @@ class PostgresServer:
         with self.admin() as connection:
             names = _names(connection)
             for campaign in {found for name in names if (found := campaign_of(name)) is not None}:
-                if campaign != self.campaign and not _is_held(connection, campaign):
-                    removed += _remove(connection, campaign)
+                if campaign != self.campaign:
+                    removed += _remove_dead(connection, campaign)
         return removed
 
-    def close(self) -> None:
-        """Let go of the campaign; the last of its processes removes everything that is called by its name."""
+    def let_go(self) -> None:
+        """Let go of the campaign, and of all connections. Safe to call twice."""
         with self._lock:
             if self._closed:
                 return
@@ -202,9 +202,15 @@ class PostgresServer:
             self._keeper.execute("SELECT pg_advisory_unlock_shared(%s)", [self.campaign.lock])
         for connection in [*idle, self._keeper]:
             connection.close()
+
+    def close(self) -> None:
+        """Let go; the last of the campaign's processes removes everything that is called by its name."""
+        with self._lock:
+            if self._closed:
+                return
+        self.let_go()
         with suppress(psycopg.OperationalError), self.connect() as connection:
-            if not _is_held(connection, self.campaign):
-                _remove(connection, self.campaign)
+            _remove_dead(connection, self.campaign)
 
 
 def is_outage(error: psycopg.Error) -> bool:
@@ -236,11 +242,24 @@ def _names(connection: Connection) -> list[str]:
     return [name for (name,) in found.fetchall()]
 
 
+def _remove_dead(connection: Connection, campaign: Campaign) -> list[str]:
+    """What a campaign left of which no process lives, unless somebody else is about to remove it. None of its processes
+    begins meanwhile."""
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", [campaign.lock]).fetchone()
+    if row is None or not row[0]:
+        return []
+    try:
+        return [] if _is_held(connection, campaign) else _remove(connection, campaign)
+    finally:
+        if not connection.closed:
+            connection.execute("SELECT pg_advisory_unlock(%s)", [campaign.lock])
+
+
 def _is_held(connection: Connection, campaign: Campaign) -> bool:
-    """Whether a process of the campaign lives. Its lock may be held in any database of the server."""
+    """Whether somebody else holds the campaign's lock, in whatever database of the server."""
     row = connection.execute(
         "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
-        " AND (classid::bigint << 32 | objid::bigint) = %s)",
+        " AND pid <> pg_backend_pid() AND (classid::bigint << 32 | objid::bigint) = %s)",
         [campaign.lock],
     ).fetchone()
     return row is not None and bool(row[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _KEPT_FREE = 12
 """Connections for administration, for checkers, and for a person with a client."""
 
+RETURN_SECONDS = 60.0
+"""That attempts wait for a server which is not the campaign's own and does not answer: it may be restarted."""
+_LOOK_SECONDS = 0.5
+
 _Key = tuple[Environment, str | None]
 
 
@@ -35,7 +40,11 @@ class Server(Protocol):
 
     def sweep(self) -> list[str]: ...
 
-    def close(self) -> None: ...
+    def let_go(self) -> None:
+        """Close its connections; what is called by the campaign's name stays."""
+
+    def close(self) -> None:
+        """Let go; the last process of the campaign removes what is called by its name."""
 
 
 class Lease(Hashable, Protocol):
@@ -75,15 +84,26 @@ class ServerBackend(ABC, Generic[S, T, L]):
         self._locks: dict[_Key, threading.Lock] = {}
         self._templates: dict[_Key, T] = {}
         self._leases: set[L] = set()
-        self._closed = False
-        self._begin()
+        self._closing = threading.Event()
+        self._given_up = False
+        self._former: list[S] = []  # taken for dead; they may hold the campaign's lock all the same
+        self._server = self._connect()
+        try:
+            self._begin()
+        except BaseException:
+            self._server.close()
+            raise
 
     def _begin(self) -> None:
-        """Connect to a server on which nothing of this process is."""
-        self._server = self._connect()
+        """Set up a server that was just connected to, and on which nothing of this process is."""
+        self._begun = False
         self._server.sweep()
         self._set_up()
         self._begin_places()
+        self._begun = True
+
+    def _lives(self) -> bool:
+        return self._begun and self._server.alive()
 
     def _begin_places(self) -> None:
         # An attempt needs two connections at a time: its agent's, and that which reads what it left.
@@ -115,26 +135,48 @@ class ServerBackend(ABC, Generic[S, T, L]):
     def _begin_again(self) -> None:
         """After the server ended all sessions: attempts that run are lost, the next ones are not."""
         with self._reviving:
-            if self._server.alive():
+            if self._lives():
                 return
-            if self._revive is not None:
-                self._url = self._revive()
             with self._lock:
                 templates = list(self._templates.values())
                 self._templates.clear()
                 self._leases.clear()
             self._let_go(templates, wait=False)
+            outages: tuple[type[Exception], ...] = (ConfigurationError, InfrastructureDown, *self._lost)
             try:
+                if self._revive is not None:
+                    self._url = self._revive()
+                server = self._returned(outages)
+                self._former.append(self._server)
+                self._server = server
                 self._begin()
-            except ConfigurationError as error:
-                raise InfrastructureDown(str(error)) from error
+            except outages as error:
+                # It did answer before: whatever is wrong now is no mistake of who configured it.
+                raise InfrastructureDown(self._said(error)) from error
 
-    def prepare(self, environment: Environment) -> None:
+    def _returned(self, outages: tuple[type[Exception], ...]) -> S:
+        """The server, once it answers. One that did not come back is waited for no more: not by every attempt anew."""
+        waits = self._revive is None and not self._given_up
+        deadline = time.monotonic() + (RETURN_SECONDS if waits else 0.0)
+        while True:
+            try:
+                server = self._connect()
+            except outages:
+                if time.monotonic() >= deadline or self._closing.wait(_LOOK_SECONDS):
+                    self._given_up = True
+                    raise
+            else:
+                self._given_up = False
+                return server
+
+    def prepare(self, environment: Environment, start: StartState | None = None) -> None:
+        if not self._lives():
+            self._begin_again()
         with self._reaching(f"no template of {environment.name!r}"):
-            self._template(environment, None)
+            self._template(environment, start)
 
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> L:
-        if not self._server.alive():
+        if not self._lives():
             self._begin_again()
         with self._reaching(f"no database for {attempt_id}"):
             template = self._template(environment, start)
@@ -164,14 +206,14 @@ class ServerBackend(ABC, Generic[S, T, L]):
             self._leases.discard(lease)
 
     def seed_hash(self, environment: Environment) -> str:
-        if (environment, None) not in self._templates and not self._server.alive():
+        if (environment, None) not in self._templates and not self._lives():
             self._begin_again()
         what = f"no template of {environment.name!r}"
         with self._reaching(what):
             try:
                 return self._digest(self._template(environment, None))
             except self._lost:
-                if self._server.alive():
+                if self._lives():
                     raise
         self._begin_again()  # it died with the template on it; nothing was played there yet
         with self._reaching(what):
@@ -179,13 +221,16 @@ class ServerBackend(ABC, Generic[S, T, L]):
 
     def close(self) -> None:
         with self._lock:
-            if self._closed:
+            if self._closing.is_set():
                 return
-            self._closed = True
+            self._closing.set()
             leases = list(self._leases)
         for lease in leases:
             lease.release()
         self._let_go(list(self._templates.values()), wait=True)
+        for former in self._former:
+            if former.alive():
+                former.let_go()
         self._server.close()
 
     def _template(self, environment: Environment, start: StartState | None) -> T:

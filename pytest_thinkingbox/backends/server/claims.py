@@ -7,6 +7,7 @@ belongs to a claim that nobody holds was left behind.
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,16 @@ def folder() -> Path:
     path = Path(tempfile.gettempdir()) / f"thinkingbox-{user}"
     path.mkdir(mode=0o711, exist_ok=True)
     return path
+
+
+def folder_id() -> str:
+    """What no other folder of claims has. Who is not in this folder cannot tell who holds a claim of it: another user,
+    another temporary folder, another container, which may have the same paths."""
+    path = folder() / "id"
+    with FileLock(folder() / "id.lock"):
+        if not path.exists() or not path.read_text():  # whoever wrote it may have been killed
+            path.write_text(secrets.token_hex(16))
+        return path.read_text()
 
 
 class Claim:

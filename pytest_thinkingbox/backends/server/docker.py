@@ -25,6 +25,8 @@ from pytest_thinkingbox.errors import ConfigurationError
 
 CLAIM_LABEL = "pytest-thinkingbox.claim"
 HOST_LABEL = "pytest-thinkingbox.host"
+FOLDER_LABEL = "pytest-thinkingbox.claims"
+"""Whose claims say whether the container is in use: an engine may serve several users, machines and containers."""
 
 # Its reaper is one more image to pull, and ends containers when the process that started them ends - which here may be
 # a worker. The claims do the same by the process that the user started.
@@ -83,7 +85,7 @@ class Docker:
             DockerContainer(image)
             .with_name(name)
             .with_envs(**environment)
-            .with_kwargs(labels={CLAIM_LABEL: claim, HOST_LABEL: platform.node()}, shm_size="256m")
+            .with_kwargs(labels={CLAIM_LABEL: claim, **_place()}, shm_size="256m")
         )
         if command:
             container.with_command(list(command))
@@ -172,12 +174,11 @@ class Docker:
             _remove(container)
 
     def sweep(self) -> list[str]:
-        """Remove containers of this machine's campaigns that nobody claims any more; their names."""
+        """Remove containers of this user's campaigns on this machine that nobody claims any more; their names."""
         removed = []
+        place = [f"{label}={value}" for label, value in _place().items()]
         found = self._client.client.containers.list(
-            all=True,
-            filters={"label": [CLAIM_LABEL, f"{HOST_LABEL}={platform.node()}"]},
-            ignore_removed=True,
+            all=True, filters={"label": [CLAIM_LABEL, *place]}, ignore_removed=True
         )
         for container in found:
             claim = container.labels[CLAIM_LABEL]
@@ -203,6 +204,11 @@ class Docker:
         """The last lines that a container wrote to its output and its errors."""
         said: bytes = self._client.client.containers.get(name).logs(tail=tail)
         return said.decode(errors="replace")
+
+
+def _place() -> dict[str, str]:
+    """Labels of containers whose claims can be looked at from here."""
+    return {HOST_LABEL: platform.node(), FOLDER_LABEL: claims.folder_id()}
 
 
 def _remove(container: Any) -> None:

@@ -20,7 +20,7 @@ Kind = Literal[
 ]
 
 _NAME = re.compile(r"tb_([a-z0-9_]+)_([a-z])_([a-z0-9]+)")
-_LONGEST_CAMPAIGN = 24
+_LONGEST_CAMPAIGN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,11 @@ class Campaign:
 
     @classmethod
     def of(cls, label: str) -> Campaign:
-        """From a campaign's name; equal names give equal parts."""
-        return cls(re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:_LONGEST_CAMPAIGN] or "campaign")
+        """From what a run is called; equal labels give equal parts, and others others, however long they are."""
+        plain = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") or "campaign"
+        if len(plain) > _LONGEST_CAMPAIGN:
+            plain = plain[: _LONGEST_CAMPAIGN - 13] + "_" + token_of(label)
+        return cls(plain)
 
     def name(self, kind: Kind, token: str) -> str:
         return f"tb_{self.part}_{kind}_{token}"

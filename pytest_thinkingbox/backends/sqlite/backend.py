@@ -33,8 +33,8 @@ class SqliteBackend:
         self._leases: set[SqliteLease] = set()
         self._closed = False
 
-    def prepare(self, environment: Environment) -> None:
-        self._leave(self._template(environment, None))
+    def prepare(self, environment: Environment, start: StartState | None = None) -> None:
+        self._leave(self._template(environment, start))
 
     def acquire(self, environment: Environment, start: StartState | None, *, attempt_id: str) -> SqliteLease:
         template = self._template(environment, start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import pymysql
 import pytest
@@ -10,7 +11,9 @@ from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends import local_server
 from pytest_thinkingbox.backends.mysql import MySQLBackend
-from pytest_thinkingbox.backends.mysql.server import campaign_named
+from pytest_thinkingbox.backends.mysql import server as module
+from pytest_thinkingbox.backends.mysql.server import MySQLServer, campaign_named
+from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.server.claims import Claim
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.errors import ConfigurationError
@@ -48,6 +51,23 @@ def test_names_of_users_fit_into_32_characters_and_tell_campaigns_apart() -> Non
     assert len(set(names)) == 5
     assert max(map(len, names)) <= 32
     assert names[0] == "tb_20261129233012abcdef_a_000000"
+
+
+def test_a_campaign_begins_while_another_one_sweeps(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = MySQLServer(server, campaign=campaign_named("sweeps"))
+
+    def sweeping(connection: pymysql.Connection, statement: str) -> list[tuple[Any, ...]]:
+        found = query(connection, statement)
+        if statement.startswith("CREATE DATABASE IF NOT EXISTS"):
+            other.sweep()
+        return found
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(module, "query", sweeping)
+        begun = MySQLServer(server, campaign=campaign_named(f"begins-{secrets.token_hex(4)}"))
+    begun.execute(f"SELECT * FROM {begun.home}.templates")
+    begun.close()
+    other.close()
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from pytest_thinkingbox.backends import local_server, server_options
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.server import claims
 from pytest_thinkingbox.backends.server.claims import Claim
-from pytest_thinkingbox.backends.server.docker import CLAIM_LABEL, HOST_LABEL, sweep_containers
+from pytest_thinkingbox.backends.server.docker import CLAIM_LABEL, FOLDER_LABEL, HOST_LABEL, sweep_containers
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.declare import Database
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -189,7 +189,11 @@ def test_a_clone_shares_files_where_the_file_system_can_and_is_made_anyhow(embed
 def left_behind() -> str:
     """A container whose claim nobody holds."""
     name = f"thinkingbox-left-{secrets.token_hex(4)}"
-    labels = [f"--label={CLAIM_LABEL}={name}", f"--label={HOST_LABEL}={platform.node()}"]
+    labels = [
+        f"--label={CLAIM_LABEL}={name}",
+        f"--label={HOST_LABEL}={platform.node()}",
+        f"--label={FOLDER_LABEL}={claims.folder_id()}",
+    ]
     subprocess.run(["docker", "create", f"--name={name}", *labels, IMAGE], check=True, capture_output=True)
     return name
 
@@ -201,6 +205,18 @@ def test_campaigns_that_begin_together_all_sweep_what_was_left_behind(docker: No
     assert names <= set(chain(*swept))
     listed = subprocess.run(["docker", "ps", "-a", "--format={{.Names}}"], capture_output=True, text=True)
     assert not names & set(listed.stdout.split())
+
+
+def test_a_container_of_a_user_whose_claims_lie_elsewhere_stays(
+    docker: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("tempfile.tempdir", str(tmp_path))
+        name = left_behind()
+    assert name not in sweep_containers()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("tempfile.tempdir", str(tmp_path))
+        assert sweep_containers() == [name]
 
 
 def test_a_container_that_somebody_else_is_removing_is_swept(
