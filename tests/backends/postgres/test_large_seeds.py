@@ -1,4 +1,4 @@
-"""Seeds beyond the limits up to which a clone is compared as a whole, and writes beyond those up to which it is undone."""
+"""Seeds beyond the limit up to which clones are compared as a whole, writes beyond those up to which they are undone."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ NOISY = {
     "trigger": (
         "CREATE TABLE journal (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, what text)",
         "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$BEGIN INSERT INTO journal (what) VALUES (TG_OP); RETURN NULL; END$$",
+        " $$BEGIN INSERT INTO public.journal (what) VALUES (TG_OP); RETURN NULL; END$$",
         "CREATE TRIGGER noted AFTER INSERT OR DELETE ON items FOR EACH ROW EXECUTE FUNCTION note()",
         "ALTER TABLE items ENABLE {} TRIGGER noted",
     ),
