@@ -333,8 +333,11 @@ def _drop(connection: Connection, database: str) -> None:
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise ConfigurationError(f"--tb-backend={url!r} is no URL") from error
+    except (ArgumentError, ValueError):
+        # Neither what was given nor what the parser says of it: a password may be in both.
+        raise ConfigurationError(
+            "--tb-backend is no URL; write it as mysql+pymysql://USER:PASSWORD@HOST:PORT"
+        ) from None
     if parsed.drivername not in ("mysql+pymysql", "mariadb+pymysql"):
         raise ConfigurationError(
             f"--tb-backend={parsed.render_as_string(hide_password=True)}: write it as "

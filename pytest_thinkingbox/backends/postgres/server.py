@@ -218,8 +218,11 @@ def is_outage(error: psycopg.Error) -> bool:
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise ConfigurationError(f"--tb-backend={url!r} is no URL") from error
+    except (ArgumentError, ValueError):
+        # Neither what was given nor what the parser says of it: a password may be in both.
+        raise ConfigurationError(
+            "--tb-backend is no URL; write it as postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE"
+        ) from None
     if parsed.drivername != "postgresql+psycopg":
         raise ConfigurationError(
             f"--tb-backend={parsed.render_as_string(hide_password=True)}: write it as "
