@@ -73,7 +73,7 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
                 database=database,
                 ddl=template.ddl,
             )
-            own_reader = create_reader(connection, self._campaign) if template.ddl else None
+            own_reader = create_reader(connection, self._campaign, distrust=True) if template.ddl else None
         return PostgresLease(
             server=self._server,
             template=template,

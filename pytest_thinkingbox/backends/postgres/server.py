@@ -177,6 +177,11 @@ class PostgresServer:
         """Drop a database and whoever is connected to it."""
         self.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
+    def end(self, session: int) -> None:
+        """End a session, as far as the server heeds that."""
+        with suppress(InfrastructureDown), self.admin() as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", [session])
+
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
         return self._probe()

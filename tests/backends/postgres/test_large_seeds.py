@@ -1,4 +1,4 @@
-"""Seeds beyond the limit up to which clones are compared as a whole, writes beyond those up to which they are undone."""
+"""Seeds beyond the limit up to which clones are compared whole, writes beyond those up to which they are undone."""
 
 from __future__ import annotations
 
