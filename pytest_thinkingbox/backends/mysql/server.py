@@ -6,7 +6,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pytest_thinkingbox.backends.mysql import sql
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
-from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, token_of
+from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, kind_of, token_of
 from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
@@ -59,8 +59,10 @@ class MySQLServer:
         self.campaign = campaign
         self.home = campaign.name("r", "home")
         self._lock = threading.Lock()
+        self._ending = threading.Lock()
         self._idle: list[Connection] = []
         self._closed = False
+        self._suspects: dict[str, frozenset[str]] = {}
         self._probe = Probe(lambda: query(self._keeper, "SELECT 1"), refused=MySQLError)
         try:
             self._keeper = self.connect()
@@ -209,11 +211,14 @@ class MySQLServer:
 
     def end_orphans(self) -> None:
         """Undo prepared XA transactions whose session has ended: they would keep locks for ever, and whoever knows
-        their names could commit them. One whose session lives cannot be undone from here, and need not be."""
-        with self.admin() as connection:
-            for name in _prepared(connection, self.kind):
-                with suppress(MySQLError):
-                    query(connection, f"XA ROLLBACK {name}")
+        their names could commit them. One whose session lives cannot be undone from here, and need not be.
+
+        No server says who prepared one, or which tables it wrote. It may be that of an attempt that goes on, and
+        commits it in another session. So it stays until all attempts have ended that were there when it was first
+        seen: who reads what an attempt left does not see what was not committed, nor waits for it.
+        """
+        with self.admin() as connection, self._ending:
+            self._suspects = _end_orphans(connection, self.kind, self._suspects)
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
@@ -254,7 +259,7 @@ class MySQLServer:
             found = {campaign_of(one) for one in (*_databases(connection), *_users(connection))}
             for campaign in found:
                 if campaign not in (None, self.campaign) and not _is_held(connection, campaign):
-                    removed += _remove(connection, campaign)
+                    removed += _remove(connection, campaign, self.kind)
         return removed
 
     def close(self) -> None:
@@ -272,7 +277,7 @@ class MySQLServer:
             connection = self.connect()
             try:
                 if not _is_held(connection, self.campaign):
-                    _remove(connection, self.campaign)
+                    _remove(connection, self.campaign, self.kind)
             finally:
                 shut(connection)
 
@@ -308,6 +313,34 @@ def _prepared(connection: Connection, kind: str) -> list[str]:
         parts = digits[: 2 * first], digits[2 * first : 2 * (first + second)]
         found.append(f"x'{parts[0]}', x'{parts[1]}', {number}")
     return found
+
+
+def _end_orphans(
+    connection: Connection, kind: str, suspects: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """Whose each one may be that stays. `suspects` are those of an earlier look."""
+    alive = _playing(connection, kind)
+    left = {}
+    for name in _prepared(connection, kind):
+        those = suspects.get(name, alive)
+        if those & alive:
+            left[name] = those
+            continue
+        with suppress(MySQLError):
+            query(connection, f"XA ROLLBACK {name}")
+    return left
+
+
+def _playing(connection: Connection, kind: str) -> frozenset[str]:
+    """Users of attempts, of whatever campaign, that were not cut."""
+    found = query(
+        connection,
+        "SELECT User FROM mysql.global_priv"
+        " WHERE COALESCE(JSON_VALUE(Priv, '$.account_locked'), '0') NOT IN ('1', 'true')"
+        if kind == "MariaDB"
+        else "SELECT User FROM mysql.user WHERE account_locked = 'N'",
+    )
+    return frozenset(str(one) for (one,) in found if kind_of(str(one)) == "a")
 
 
 def _end(connection: Connection, session: int) -> None:
@@ -367,13 +400,14 @@ def _is_held(connection: Connection, campaign: Campaign) -> bool:
     return bool(query(connection, f"SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = {home} LIMIT 1"))
 
 
-def _remove(connection: Connection, campaign: Campaign) -> list[str]:
+def _remove(connection: Connection, campaign: Campaign, kind: str) -> list[str]:
     """Users and their sessions first, for what they hold open keeps databases from being dropped."""
     for user in _users(connection):
         if campaign_of(user) == campaign:
             query(connection, f"DROP USER IF EXISTS {sql.account(user)}")
             for session in sessions_of(connection, user):
                 _end(connection, session)
+    _end_orphans(connection, kind, {})
     removed = []
     for one in _databases(connection):
         if campaign_of(one) == campaign:

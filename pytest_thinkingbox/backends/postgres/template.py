@@ -21,6 +21,7 @@ from pytest_thinkingbox.backends.postgres.catalog import (
     read_tables,
 )
 from pytest_thinkingbox.backends.postgres.compare import Buckets, Comparison, Hashing, comparison_of, names
+from pytest_thinkingbox.backends.postgres.idle import Idle
 from pytest_thinkingbox.backends.postgres.load import Loader, check_complete
 from pytest_thinkingbox.backends.postgres.log import install, read_log
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
@@ -41,7 +42,7 @@ class Template:
     """`name` is the database that clones are made of, `reference` the one that is read."""
 
     def __init__(
-        self, server: PostgresServer, *, name: str, reference: str, environment: Environment
+        self, server: PostgresServer, *, name: str, reference: str, environment: Environment, idle: Idle
     ) -> None:
         self.server = server
         self.name = name
@@ -49,8 +50,7 @@ class Template:
         self.ddl = environment.database.ddl
         self.hashing = Hashing()
         self._lock = threading.RLock()
-        self._idle: list[Connection] = []
-        self._removed = False
+        self._idle = idle
         self._buckets: dict[Comparison, Buckets] = {}
         self._digest: str | None = None
         with self.connect() as connection:
@@ -88,20 +88,14 @@ class Template:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection to the reference that is kept open for the next who asks."""
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
+        connection = self._idle.take(self.reference)
         if connection is None:
             connection = self.connect()
             self.read(connection)
         try:
             yield connection
         finally:
-            with self._lock:
-                keep = not self._idle and not connection.closed and not self._removed
-                if keep:
-                    self._idle.append(connection)
-            if not keep:
-                connection.close()
+            self._idle.keep(self.reference, connection)
 
     def read(self, connection: Connection) -> None:
         """Let a connection to a clone read arrays of the schema's own types."""
@@ -141,14 +135,6 @@ class Template:
                 columns = [one for one in table.info.columns if not book.is_volatile(name, one)]
                 digest.update(repr((name, _content(connection, table, columns))).encode())
         return digest.hexdigest()
-
-    def close(self) -> None:
-        """Let go of its connection; the databases go with the campaign."""
-        with self._lock:
-            self._removed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
 
 
 def _size(connection: Connection) -> int:

@@ -214,8 +214,10 @@ def test_a_transaction_that_is_prepared_and_left_is_undone(
     started = time.monotonic()
     lease.release()
     assert time.monotonic() - started < 5
-    with raw(shared.acquire(ENVIRONMENT, None, attempt_id="b")) as other, pytest.raises(pymysql.Error):
+    following = shared.acquire(ENVIRONMENT, None, attempt_id="b")
+    with raw(following) as other, pytest.raises(pymysql.Error):
         execute(other, f"XA COMMIT {name}")
+    following.release()
     while execute(admin, f"SHOW DATABASES LIKE '{lease.database}'"):  # no lock of it keeps the database
         assert time.monotonic() - started < 10
         time.sleep(0.1)
@@ -224,6 +226,42 @@ def test_a_transaction_that_is_prepared_and_left_is_undone(
 def prepare(connection: pymysql.Connection, name: str) -> None:
     for statement in (f"XA START {name}", "DELETE FROM `lines`", f"XA END {name}", f"XA PREPARE {name}"):
         execute(connection, statement)
+
+
+def test_a_prepared_transaction_of_an_attempt_that_goes_on_is_not_undone_by_the_cut_of_another(
+    shared: MySQLBackend, lease: MySQLLease
+) -> None:
+    with raw(lease) as connection:
+        prepare(connection, "'first', 'phase'")
+    other = shared.acquire(ENVIRONMENT, None, attempt_id="b")
+    other.cut()
+    assert other.read_changes(audit=True) == StateDiff()
+    other.release()
+    with raw(lease) as connection:
+        execute(connection, "XA COMMIT 'first', 'phase'")
+    lease.cut()
+    assert [change.table for change in lease.read_changes(audit=True).rows] == ["lines", "lines"]
+
+
+@pytest.mark.parametrize("ddl", [False, True], ids=["rows", "ddl"])
+def test_a_prepared_transaction_is_undone_when_all_have_ended_whose_it_may_be(
+    shared: MySQLBackend, admin: pymysql.Connection, ddl: bool
+) -> None:
+    environment = environment_of(*SHOP, ddl=ddl)
+    mine, other = (shared.acquire(environment, None, attempt_id=one) for one in "ab")
+    with raw(mine) as connection:
+        prepare(connection, "'late', 'r'")
+    mine.cut()
+    started = time.monotonic()
+    assert mine.read_changes(audit=True) == StateDiff()
+    assert time.monotonic() - started < 5
+    assert len(execute(admin, "XA RECOVER")) == 1
+    following = shared.acquire(environment, None, attempt_id="c")
+    mine.release()
+    other.cut()
+    assert execute(admin, "XA RECOVER") == []
+    other.release()
+    following.release()
 
 
 def test_a_prepared_transaction_of_any_name_is_no_affair_of_another_attempt(

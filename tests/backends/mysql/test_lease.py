@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -21,6 +22,7 @@ from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.template import Template
+from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, ReadOnlyState, UnknownName
 from pytest_thinkingbox.state.model import RowChange, StateDiff
@@ -477,17 +479,31 @@ def test_a_timestamp_is_one_instant_whatever_the_zone_of_the_session(shared: MyS
     assert change.after["at"] == datetime(2026, 5, 31, 19)
 
 
+@pytest.fixture
+def narrow(admin: pymysql.Connection) -> Iterator[int]:
+    """How many connections the server takes now: fewer than attempts want."""
+    [(before,)] = execute(admin, "SELECT @@GLOBAL.max_connections")
+    execute(admin, "SET GLOBAL max_connections = 50")
+    yield 50
+    execute(admin, f"SET GLOBAL max_connections = {before}")
+
+
 @pytest.mark.slow
-def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(make: Make) -> None:
+def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(
+    make: Make, admin: pymysql.Connection, narrow: int
+) -> None:
     backend = make()
-    backend._server.room = 40
-    backend._begin_places()
+    most = 0
 
     def attempt(number: int) -> int:
+        nonlocal most
         lease = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id=str(number))
-        with lease.engine.begin() as connection:
-            connection.execute(text("UPDATE orders SET total = :n WHERE id = 1"), {"n": 1000 + number})
-        lease.cut()
+        with ExitStack() as stack:  # all that its agent may take
+            held = [stack.enter_context(raw(lease)) for _ in range(CONNECTION_LIMIT)]
+            [(_, sessions)] = execute(held[0], "SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+            most = max(most, int(sessions))
+            execute(held[-1], f"UPDATE orders SET total = {1000 + number} WHERE id = 1")
+            lease.cut()
         [change] = lease.read_changes(audit=False).rows
         lease.release()
         assert change.after is not None
@@ -495,6 +511,7 @@ def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(make: Ma
 
     with ThreadPoolExecutor(64) as threads:
         assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
+    assert 2 * CONNECTION_LIMIT < most <= narrow
 
 
 def test_a_server_that_ends_all_sessions_before_the_template_is_made_is_begun_again(
