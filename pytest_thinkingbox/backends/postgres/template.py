@@ -218,6 +218,7 @@ def _fill(
         settle_locks(connection, owner)
         grant_rows(connection, server.campaign, ddl=database.ddl)
         values.set_up(connection)
+        _log_all(connection)
         install(connection, read_tables(connection).values())
         connection.execute("VACUUM (FREEZE, ANALYZE)")
         # What an author's pool still holds open would keep the database from being cloned.
@@ -225,6 +226,27 @@ def _fill(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+def _log_all(connection: Connection) -> None:
+    """Make logged tables of unlogged ones: when a server crashes, these are empty, also in a template."""
+    left = connection.execute(
+        "SELECT oid::regclass::text, relkind::text FROM pg_class WHERE relpersistence = 'u' AND relkind IN ('r', 'S')"
+        " ORDER BY relkind"  # tables first: those of their sequences go with them
+    ).fetchall()
+    while left:
+        refused = []
+        for name, kind in left:
+            statement = "ALTER TABLE {} SET LOGGED" if kind == "r" else "ALTER SEQUENCE {} SET LOGGED"
+            try:
+                connection.execute(sql.SQL(statement).format(sql.SQL(name)))
+            except psycopg.errors.InvalidTableDefinition:  # it refers to one that comes later
+                refused.append((name, kind))
+        if len(refused) == len(left):
+            raise ConfigurationError(
+                f"these tables cannot be made LOGGED: {', '.join(one for one, _ in refused)}"
+            )
+        left = refused
 
 
 def _is_finished(connection: Connection, name: str) -> bool:
