@@ -57,7 +57,7 @@ class MySQLServer:
     def __init__(self, url: str, *, campaign: Campaign) -> None:
         self.url = _checked(url)
         self.campaign = campaign
-        self.home = campaign.name("r", "home")
+        self.home = _home(campaign)
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._idle: list[Connection] = []
@@ -256,9 +256,12 @@ class MySQLServer:
         """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""
         removed: list[str] = []
         with self.admin() as connection:
-            found = {campaign_of(one) for one in (*_databases(connection), *_users(connection))}
-            for campaign in found:
-                if campaign not in (None, self.campaign) and not _is_held(connection, campaign):
+            databases = _databases(connection)
+            found = {campaign_of(one) for one in (*databases, *_users(connection))}
+            for campaign in found - {None, self.campaign}:
+                # A name alone proves nothing: somebody's database may be called tb_sales_t_2024.
+                ours = campaign is not None and _home(campaign) in databases
+                if campaign is not None and ours and not _is_held(connection, campaign):
                     removed += _remove(connection, campaign, self.kind)
         return removed
 
@@ -395,8 +398,14 @@ def _users(connection: Connection) -> list[str]:
     ]
 
 
+def _home(campaign: Campaign) -> str:
+    """The first thing that a campaign makes, and the last that is removed of it: without it nothing of its name is
+    taken for ours."""
+    return campaign.name("r", "home")
+
+
 def _is_held(connection: Connection, campaign: Campaign) -> bool:
-    home = sql.text(campaign.name("r", "home"))
+    home = sql.text(_home(campaign))
     return bool(query(connection, f"SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = {home} LIMIT 1"))
 
 
@@ -409,15 +418,18 @@ def _remove(connection: Connection, campaign: Campaign, kind: str) -> list[str]:
                 _end(connection, session)
     _end_orphans(connection, kind, {})
     removed = []
-    for one in _databases(connection):
-        if campaign_of(one) == campaign:
-            try:
-                _drop(connection, one)
-            except MySQLError as error:
-                if (
-                    error.args[0] != ER.LOCK_WAIT_TIMEOUT
-                ):  # of a session that does not end; whoever comes next drops it
-                    raise
-            else:
-                removed.append(one)
+    home = _home(campaign)
+    kept = False
+    mine = [one for one in _databases(connection) if campaign_of(one) == campaign]
+    for one in sorted(mine, key=lambda name: name == home):
+        if one == home and kept:
+            break
+        try:
+            _drop(connection, one)
+        except MySQLError as error:
+            if error.args[0] != ER.LOCK_WAIT_TIMEOUT:
+                raise
+            kept = True  # by a session that does not end; whoever comes next drops it
+        else:
+            removed.append(one)
     return removed

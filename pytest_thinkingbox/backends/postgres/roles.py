@@ -46,6 +46,8 @@ def owner_of(campaign: Campaign) -> str:
 
 
 def agents_of(campaign: Campaign) -> str:
+    """The first thing that a campaign makes, and the last that is removed of it: without it nothing of its name is
+    taken for ours."""
     return campaign.name("r", "agents")
 
 

@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from pytest_thinkingbox.backends.postgres.roles import agents_of
 from pytest_thinkingbox.backends.server.names import Campaign, campaign_of
 from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -192,7 +193,9 @@ class PostgresServer:
         with self.admin() as connection:
             names = _names(connection)
             for campaign in {found for name in names if (found := campaign_of(name)) is not None}:
-                if campaign != self.campaign and not _is_held(connection, campaign):
+                # A name alone proves nothing: somebody's database may be called tb_sales_t_2024.
+                ours = agents_of(campaign) in names
+                if ours and campaign != self.campaign and not _is_held(connection, campaign):
                     removed += _remove(connection, campaign)
         return removed
 
@@ -255,7 +258,7 @@ def _is_held(connection: Connection, campaign: Campaign) -> bool:
 
 
 def _remove(connection: Connection, campaign: Campaign) -> list[str]:
-    """Databases first, then the roles that owned what was in them."""
+    """Databases first, then the roles that owned what was in them; last of all what says that they are ours."""
     mine = [name for name in _names(connection) if campaign_of(name) == campaign]
     databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()}
     removed = []
@@ -265,10 +268,15 @@ def _remove(connection: Connection, campaign: Campaign) -> list[str]:
                 sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
             )
             removed.append(name)
-    for name in mine:
-        if name not in databases:
-            with suppress(psycopg.errors.DependentObjectsStillExist):
-                connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+    mark = agents_of(campaign)
+    kept = False
+    for name in sorted((name for name in mine if name not in databases), key=lambda name: name == mark):
+        if name == mark and kept:
+            break
+        try:
+            connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+        except psycopg.errors.DependentObjectsStillExist:
+            kept = True
     return removed
 
 

@@ -463,6 +463,21 @@ def test_t30_what_a_dead_campaign_left_is_removed_by_hand(
     assert len(names(admin, alive)) == 3
 
 
+def test_a_database_and_a_user_of_somebody_else_with_a_name_like_ours_are_left_alone(
+    make: Make, admin: pymysql.Connection
+) -> None:
+    theirs = f"tb_sales{secrets.token_hex(3)}_t_2024"
+    execute(admin, f"CREATE DATABASE {theirs}")
+    execute(admin, f"CREATE USER {theirs}")
+    try:
+        make()
+        assert execute(admin, f"SHOW DATABASES LIKE '{theirs}'")
+        assert execute(admin, f"SELECT User FROM mysql.user WHERE User = '{theirs}'")
+    finally:
+        execute(admin, f"DROP DATABASE {theirs}")
+        execute(admin, f"DROP USER {theirs}")
+
+
 def test_a_timestamp_is_one_instant_whatever_the_zone_of_the_session(shared: MySQLBackend) -> None:
     environment = environment_of(
         "CREATE TABLE t (id INT PRIMARY KEY, at TIMESTAMP NULL)",
