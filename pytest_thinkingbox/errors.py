@@ -64,6 +64,13 @@ class ReadOnlyState(ThinkingboxError):
     """A checker tried to write to the state that it judges."""
 
 
+class UnreadableState(ThinkingboxError, AssertionError):
+    """What an agent with DDL defined keeps a checker from reading: it takes for ever, or ends the session that reads.
+
+    An assertion, for it is the agent that failed and not the checker.
+    """
+
+
 class MissingSink(ThinkingboxError):
     """A checker read a sink that this environment does not have; it is never empty instead."""
 

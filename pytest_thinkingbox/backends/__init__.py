@@ -46,7 +46,9 @@ def make_backend(spec: str, *, label: str, processes: int = 1, revive: Revive | 
         from pytest_thinkingbox.backends.mysql import MySQLBackend
 
         return MySQLBackend(spec, label=label, processes=processes, revive=revive)
-    raise ConfigurationError(f"--tb-backend={spec!r} is not known; known: {', '.join(KNOWN)}")
+    # Whatever it is meant to be, what follows the scheme may hold a password.
+    shown = spec if "/" not in spec else f"{spec.partition('/')[0]}/..."
+    raise ConfigurationError(f"--tb-backend={shown!r} is not known; known: {', '.join(KNOWN)}")
 
 
 def local_server(plan: ServerPlan) -> LocalServer:

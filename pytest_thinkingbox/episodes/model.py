@@ -155,6 +155,8 @@ class Episode:
     http: tuple[ReceivedRequest, ...] | None = None
     files: tuple[FileChange, ...] | None = None
     lease: Lease | None = None
+    database_url: str | None = None
+    """That of its lease, with the password, which no record may hold. It stays when the lease is gone."""
     seed_hash: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     user_seconds: float = 0.0  # of those of "converse", while the user was to answer

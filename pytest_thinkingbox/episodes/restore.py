@@ -46,7 +46,7 @@ def _restore(backend: Backend, episode: Episode) -> None:
     lease = backend.acquire(
         request.environment, request.start, attempt_id=f"{request.campaign}-again-{request.attempt_id}"
     )
-    episode.lease, episode.rules = lease, lease.rules
+    episode.lease, episode.rules, episode.database_url = lease, lease.rules, lease.url
     try:
         lease.rebuild(episode.diff)
         lease.cut()

@@ -159,6 +159,7 @@ def _acquire(backend: Backend, request: EpisodeRequest, episode: Episode) -> Lea
         request.start,
         attempt_id=f"{request.campaign}-{derive_seed(request.attempt_id, episode.try_number):08x}",
     )
+    episode.database_url = episode.lease.url
     return episode.lease
 
 

@@ -47,4 +47,4 @@ class CampaignJudge:
         finally:
             seconds = episode.seconds.get("judge", 0.0)
             episode.seconds["judge"] = seconds + time.perf_counter() - started
-        return self._rulings.keep(key, ruling)
+        return self._rulings.keep(key, ruling, database_url=episode.database_url)

@@ -60,7 +60,7 @@ class Keeper:
                 rulings=rulings if final else (),
                 final=final,
             )
-            self._folder.append(record)
+            self._folder.append(record, database_url=episode.database_url)
             records.append(record)
         report.__dict__[ROW] = records[-1].row(earlier=records[:-1]).to_json()
 
@@ -110,7 +110,7 @@ class Keeper:
             # Regrading asks for as many attempts of all tasks as of the one that had most.
             requested=stored.requested if regrade else run.plan.requested,
         )
-        self._folder.append(record)
+        self._folder.append(record, database_url=episode.database_url)
         report.__dict__[ROW] = record.row().to_json()
         report.__dict__[NODE] = "regraded"
 

@@ -20,7 +20,7 @@ class Redactor:
     """
 
     def __init__(self, *, secrets: Iterable[str] = (), urls: Iterable[str] = ()) -> None:
-        values = {one for one in secrets if one}
+        self._values = values = {one for one in secrets if one}
         for url in urls:
             password = urlsplit(url).password
             if password:
@@ -35,6 +35,12 @@ class Redactor:
         # A secret may hold another one: the longest goes first.
         self._needles = sorted(needles.items(), key=lambda item: (-len(item[0]), item[0]))
         self._in_json = [json.dumps(needle)[1:-1] for needle, _ in self._needles]
+
+    def knowing(self, url: str | None) -> Redactor:
+        """One that also hides the password of this URL, if it has one."""
+        if url is None or not urlsplit(url).password:
+            return self
+        return Redactor(secrets=self._values, urls=[url])
 
     def in_json(self, line: str) -> bool:
         """Whether ASCII JSON may hold a secret in one of its strings: a quick look before the slow walk."""

@@ -32,9 +32,13 @@ class RulingStore:
             self._catch_up()
         return self._known.get(key)
 
-    def keep(self, key: str, ruling: Ruling) -> Ruling:
-        """Store it unless another process was first, and return the one that counts."""
-        line = dump({"key": key, **shallow(ruling)}, redactor=self._redactor).encode("ascii") + b"\n"
+    def keep(self, key: str, ruling: Ruling, *, database_url: str | None = None) -> Ruling:
+        """Store it unless another process was first, and return the one that counts.
+
+        The password of `database_url`, which may be in what was asked, is not stored.
+        """
+        redactor = self._redactor.knowing(database_url)
+        line = dump({"key": key, **shallow(ruling)}, redactor=redactor).encode("ascii") + b"\n"
         with self._path.open("a+b", buffering=0) as file, exclusive(file):
             self._catch_up()
             if key in self._known:

@@ -100,9 +100,13 @@ class CampaignFolder:
                 noted = {**info.environments, environment: replace(known, seed=seed)}
                 self.write_info(replace(info, environments=noted))
 
-    def append(self, record: AttemptRecord) -> None:
-        """One line more, in the file when this returns: it survives the process, not a power failure."""
-        line = dump(record_data(record), redactor=self._redactor).encode("ascii") + b"\n"
+    def append(self, record: AttemptRecord, *, database_url: str | None = None) -> None:
+        """One line more, in the file when this returns: it survives the process, not a power failure.
+
+        The password of `database_url`, which an agent may have been told, is not in it.
+        """
+        redactor = self._redactor.knowing(database_url)
+        line = dump(record_data(record), redactor=redactor).encode("ascii") + b"\n"
         with self.records_path.open("a+b", buffering=0) as file, exclusive(file):
             _mend(file)
             while line:

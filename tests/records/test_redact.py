@@ -45,6 +45,15 @@ def test_a_short_password_is_hidden_in_urls_only() -> None:
     )
 
 
+def test_the_password_of_one_more_url_is_hidden_beside_the_others() -> None:
+    known = Redactor(secrets=["correct-horse"], urls=["postgresql://app:administrator@db/hotel"])
+    more = known.knowing("postgresql+psycopg://agent:of-one-attempt@db/clone")
+    assert more.text("correct-horse administrator of-one-attempt") == "[hidden] [hidden] [hidden]"
+    assert known.text("of-one-attempt") == "of-one-attempt"
+    assert known.knowing("sqlite:////tmp/a.db") is known
+    assert known.knowing(None) is known
+
+
 def test_a_secret_that_holds_another_one_goes_first() -> None:
     redactor = Redactor(secrets=["abcdefgh", "abcdefgh-and-more"])
     assert redactor.text("abcdefgh-and-more abcdefgh") == "[hidden] [hidden]"

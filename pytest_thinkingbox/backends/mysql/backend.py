@@ -12,7 +12,7 @@ from pytest_thinkingbox.backends.mysql.copies import Copies, Copy
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, campaign_named
 from pytest_thinkingbox.backends.mysql.template import Template, build
-from pytest_thinkingbox.backends.mysql.users import create_attempt_user, create_reader
+from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT, create_attempt_user, create_reader
 from pytest_thinkingbox.backends.server.backend import ServerBackend
 from pytest_thinkingbox.backends.server.space import Space
 from pytest_thinkingbox.declare import Environment
@@ -24,6 +24,7 @@ class MySQLBackend(ServerBackend[MySQLServer, Template, MySQLLease]):
 
     name = "mysql"
     _lost = sql.LOST
+    _agent_connections = CONNECTION_LIMIT
     _pool: Copies
     _dialect = MySQLDialect_pymysql()
 

@@ -6,7 +6,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pytest_thinkingbox.backends.mysql import sql
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
-from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, token_of
+from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, kind_of, token_of
 from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
@@ -57,10 +57,12 @@ class MySQLServer:
     def __init__(self, url: str, *, campaign: Campaign) -> None:
         self.url = _checked(url)
         self.campaign = campaign
-        self.home = campaign.name("r", "home")
+        self.home = _home(campaign)
         self._lock = threading.Lock()
+        self._ending = threading.Lock()
         self._idle: list[Connection] = []
         self._closed = False
+        self._suspects: dict[str, frozenset[str]] = {}
         self._probe = Probe(lambda: query(self._keeper, "SELECT 1"), refused=MySQLError)
         try:
             self._keeper = self.connect()
@@ -184,7 +186,11 @@ class MySQLServer:
     def _remove_dead(self, connection: Connection, campaign: Campaign) -> list[str]:
         """What a campaign left of which no process lives, unless somebody else is about to remove it."""
         with self._alone(connection, campaign, seconds=0) as alone:
-            return _remove(connection, campaign) if alone and not _is_held(connection, campaign) else []
+            return (
+                _remove(connection, campaign, self.kind)
+                if alone and not _is_held(connection, campaign)
+                else []
+            )
 
     def is_finished(self, connection: Connection, name: str) -> bool:
         """Whether a process of the campaign has made this template."""
@@ -233,11 +239,14 @@ class MySQLServer:
 
     def end_orphans(self) -> None:
         """Undo prepared XA transactions whose session has ended: they would keep locks for ever, and whoever knows
-        their names could commit them. One whose session lives cannot be undone from here, and need not be."""
-        with self.admin() as connection:
-            for name in _prepared(connection, self.kind):
-                with suppress(MySQLError):
-                    query(connection, f"XA ROLLBACK {name}")
+        their names could commit them. One whose session lives cannot be undone from here, and need not be.
+
+        No server says who prepared one, or which tables it wrote. It may be that of an attempt that goes on, and
+        commits it in another session. So it stays until all attempts have ended that were there when it was first
+        seen: who reads what an attempt left does not see what was not committed, nor waits for it.
+        """
+        with self.admin() as connection, self._ending:
+            self._suspects = _end_orphans(connection, self.kind, self._suspects)
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
@@ -275,9 +284,12 @@ class MySQLServer:
         """Remove what campaigns left behind of which no process lives. Returns the names of their databases."""
         removed: list[str] = []
         with self.admin() as connection:
-            found = {campaign_of(one) for one in (*_databases(connection), *_users(connection))}
+            databases = _databases(connection)
+            found = {campaign_of(one) for one in (*databases, *_users(connection))}
             for campaign in found:
-                if campaign is not None and campaign != self.campaign:
+                # A name alone proves nothing: somebody's database may be called tb_sales_t_2024.
+                ours = campaign is not None and _home(campaign) in databases
+                if campaign is not None and ours and campaign != self.campaign:
                     removed += self._remove_dead(connection, campaign)
         return removed
 
@@ -340,6 +352,34 @@ def _prepared(connection: Connection, kind: str) -> list[str]:
     return found
 
 
+def _end_orphans(
+    connection: Connection, kind: str, suspects: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """Whose each one may be that stays. `suspects` are those of an earlier look."""
+    alive = _playing(connection, kind)
+    left = {}
+    for name in _prepared(connection, kind):
+        those = suspects.get(name, alive)
+        if those & alive:
+            left[name] = those
+            continue
+        with suppress(MySQLError):
+            query(connection, f"XA ROLLBACK {name}")
+    return left
+
+
+def _playing(connection: Connection, kind: str) -> frozenset[str]:
+    """Users of attempts, of whatever campaign, that were not cut."""
+    found = query(
+        connection,
+        "SELECT User FROM mysql.global_priv"
+        " WHERE COALESCE(JSON_VALUE(Priv, '$.account_locked'), '0') NOT IN ('1', 'true')"
+        if kind == "MariaDB"
+        else "SELECT User FROM mysql.user WHERE account_locked = 'N'",
+    )
+    return frozenset(str(one) for (one,) in found if kind_of(str(one)) == "a")
+
+
 def _end(connection: Connection, session: int) -> None:
     try:
         query(connection, f"KILL CONNECTION {session}")
@@ -363,8 +403,11 @@ def _drop(connection: Connection, database: str) -> None:
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise ConfigurationError(f"--tb-backend={url!r} is no URL") from error
+    except (ArgumentError, ValueError):
+        # Neither what was given nor what the parser says of it: a password may be in both.
+        raise ConfigurationError(
+            "--tb-backend is no URL; write it as mysql+pymysql://USER:PASSWORD@HOST:PORT"
+        ) from None
     if parsed.drivername not in ("mysql+pymysql", "mariadb+pymysql"):
         raise ConfigurationError(
             f"--tb-backend={parsed.render_as_string(hide_password=True)}: write it as "
@@ -389,28 +432,38 @@ def _users(connection: Connection) -> list[str]:
     ]
 
 
+def _home(campaign: Campaign) -> str:
+    """The first thing that a campaign makes, and the last that is removed of it: without it nothing of its name is
+    taken for ours."""
+    return campaign.name("r", "home")
+
+
 def _is_held(connection: Connection, campaign: Campaign) -> bool:
-    home = sql.text(campaign.name("r", "home"))
+    home = sql.text(_home(campaign))
     return bool(query(connection, f"SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = {home} LIMIT 1"))
 
 
-def _remove(connection: Connection, campaign: Campaign) -> list[str]:
+def _remove(connection: Connection, campaign: Campaign, kind: str) -> list[str]:
     """Users and their sessions first, for what they hold open keeps databases from being dropped."""
     for user in _users(connection):
         if campaign_of(user) == campaign:
             query(connection, f"DROP USER IF EXISTS {sql.account(user)}")
             for session in sessions_of(connection, user):
                 _end(connection, session)
+    _end_orphans(connection, kind, {})
     removed = []
-    for one in _databases(connection):
-        if campaign_of(one) == campaign:
-            try:
-                _drop(connection, one)
-            except MySQLError as error:
-                if (
-                    error.args[0] != ER.LOCK_WAIT_TIMEOUT
-                ):  # of a session that does not end; whoever comes next drops it
-                    raise
-            else:
-                removed.append(one)
+    home = _home(campaign)
+    kept = False
+    mine = [one for one in _databases(connection) if campaign_of(one) == campaign]
+    for one in sorted(mine, key=lambda name: name == home):
+        if one == home and kept:
+            break
+        try:
+            _drop(connection, one)
+        except MySQLError as error:
+            if error.args[0] != ER.LOCK_WAIT_TIMEOUT:
+                raise
+            kept = True  # by a session that does not end; whoever comes next drops it
+        else:
+            removed.append(one)
     return removed

@@ -11,8 +11,10 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from pytest_thinkingbox.backends.postgres.clones import Clones
 from pytest_thinkingbox.backends.postgres.engines import Engines, ReadOnly
+from pytest_thinkingbox.backends.postgres.idle import Idle
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.backends.postgres.roles import (
+    CONNECTION_LIMIT,
     create_attempt_role,
     create_campaign_roles,
     create_reader,
@@ -31,6 +33,7 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
 
     name = "postgres"
     _lost = (psycopg.OperationalError,)
+    _agent_connections = CONNECTION_LIMIT
     _pool: Clones
     _dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
@@ -53,6 +56,7 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
         with self._server.admin() as connection:
             create_campaign_roles(connection, self._campaign)
             self._reader = create_reader(connection, self._campaign)
+        self._idle = Idle()
         self._engines = Engines(autocommit=False)
         self._read_only = ReadOnly(self._server.alive)
         self._space = Space(self._server.free_bytes(), processes=self._processes)
@@ -60,8 +64,7 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
 
     def _let_go(self, templates: list[Template], *, wait: bool) -> None:
         self._pool.close(wait=wait)
-        for template in templates:
-            template.close()
+        self._idle.close()
 
     def _lease(self, template: Template, attempt_id: str, on_read: Callable[[], None]) -> PostgresLease:
         database = self._pool.take(template)
@@ -73,7 +76,7 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
                 database=database,
                 ddl=template.ddl,
             )
-            own_reader = create_reader(connection, self._campaign) if template.ddl else None
+            own_reader = create_reader(connection, self._campaign, distrust=True) if template.ddl else None
         return PostgresLease(
             server=self._server,
             template=template,
@@ -112,7 +115,9 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
             reference=reference,
             seed=None if seed is None else seed.name,
         )
-        template = Template(self._server, name=name, reference=reference, environment=environment)
+        template = Template(
+            self._server, name=name, reference=reference, environment=environment, idle=self._idle
+        )
         if not self._server.shares_files:
             self._space.check(
                 template.size, self._server.free_bytes, what=f"environment {environment.name!r}"

@@ -54,8 +54,10 @@ class Clones(Pool[Template, str]):
 
         def end(enough: bool) -> bool:
             lent = False
-            # What an agent with DDL made would run with the rights of whoever undoes it.
-            if written is not None and not enough and not template.ddl and _can_be_undone(written):
+            # What an agent with DDL made would run with the rights of whoever undoes it, and a trigger that fires
+            # while rows are put back would write others.
+            mine = template.log.quiet and not template.ddl
+            if written is not None and not enough and mine and _can_be_undone(written):
                 with suppress(psycopg.Error):
                     lent = self._undo(template, name, written)
             if lent:

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 from sqlalchemy.util import LRUCache
 
+from pytest_thinkingbox.backends.postgres.distrust import End, distrust
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
 from pytest_thinkingbox.backends.server.outages import tell_outages
 from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState
@@ -136,19 +137,14 @@ class ReadOnly:
         self._engines = Engines(autocommit=True)
         self._alive = alive
 
-    def engine(self, url: URL, *, distrust: bool = False) -> Engine:
-        """With `distrust` of what an agent with DDL defined: it may have run in the last statement, and let the next
-        one write."""
+    def engine(self, url: URL, *, end: End | None = None) -> Engine:
+        """With `end` where an agent with DDL defined what is read; it ends a session that takes too long."""
         made = self._engines.engine(url)
-        if distrust:
-            event.listen(made, "before_cursor_execute", _only_read)
         tell_outages(made, self._alive)
+        if end is not None:
+            distrust(made, end=end)
         event.listen(made, "handle_error", _translate)
         return made
-
-
-def _only_read(connection: Connection, cursor: Any, *_: object) -> None:
-    cursor.connection.execute("SET default_transaction_read_only = on")
 
 
 _REFUSED = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)

@@ -15,11 +15,12 @@ from psycopg import sql
 from sqlalchemy import Connection, Engine
 
 from pytest_thinkingbox.backends.postgres import values
+from pytest_thinkingbox.backends.postgres.distrust import Distrustful, prevented
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
 from pytest_thinkingbox.backends.postgres.log import Written, read_written
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
 from pytest_thinkingbox.backends.postgres.programs import run_pg_dump
-from pytest_thinkingbox.backends.postgres.reading import AdminConnection, Distrustful, FinalState
+from pytest_thinkingbox.backends.postgres.reading import AdminConnection, FinalState
 from pytest_thinkingbox.backends.postgres.rebuild import rebuild
 from pytest_thinkingbox.backends.postgres.roles import (
     Login,
@@ -30,7 +31,7 @@ from pytest_thinkingbox.backends.postgres.roles import (
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer, is_outage
 from pytest_thinkingbox.backends.postgres.template import Template
-from pytest_thinkingbox.errors import InfrastructureDown
+from pytest_thinkingbox.errors import InfrastructureDown, UnreadableState
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.whole import whole
 
@@ -193,6 +194,7 @@ class PostgresLease:
             "dbname": url.database, **url.query,
         }  # fmt: skip
         connection = Distrustful.connect(autocommit=True, **arguments)
+        connection.end = self._server.end
         values.set_up(connection)
         self.template.read(connection)
         return connection
@@ -234,7 +236,12 @@ class PostgresLease:
             self._check_cut()
             if self._judge is None or self._judge.closed:
                 self._judge = self._connect_to_read()
-            return read_rows(self._judge, table, where)
+            try:
+                return read_rows(self._judge, table, where)
+            except psycopg.Error as error:
+                if self._own_reader is None or self._is_outage(error):
+                    raise
+                raise UnreadableState(prevented(error)) from error
 
     def _check_cut(self) -> None:
         if self._released:
@@ -254,7 +261,8 @@ class PostgresLease:
         with self._server.admin() as admin:
             let_connect(admin, reader, database=database)
         url = self._server.url_of(database, user=reader.name, password=reader.password)
-        return self._read_only.engine(url, distrust=reader is self._own_reader).connect()
+        end = self._server.end if reader is self._own_reader else None
+        return self._read_only.engine(url, end=end).connect()
 
     def alive(self) -> bool:
         return self._server.alive()

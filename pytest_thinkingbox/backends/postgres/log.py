@@ -60,11 +60,13 @@ class Log:
 
     `triggers` are the oids of its triggers, with the table that each is for. `steady` are tables whose log goes on
     while other ones are altered: no partitions, no inheritance, no types that mean something else after DDL.
+    `quiet` says that rows can be put back without any code of the schema that runs for them.
     """
 
     tables: tuple[LoggedTable, ...]
     triggers: Mapping[int, int]
     steady: frozenset[int]
+    quiet: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +122,20 @@ def read_log(connection: Connection, tables: Iterable[Table]) -> Log:
         [[ROW_TRIGGER, WHOLE_TRIGGER]],
     ).fetchall()
     steady = connection.execute(_STEADY, [[table.oid for table in tables]]).fetchall()
+    noisy = connection.execute(_NOISY, [[ROW_TRIGGER, WHOLE_TRIGGER]]).fetchone()
     return Log(
         tables=tuple(logged),
         triggers={oid: owners[part] for oid, part in triggers},
         steady=frozenset(oid for (oid,) in steady),
+        quiet=noisy is not None and not noisy[0],
     )
 
+
+_NOISY = """
+SELECT EXISTS (SELECT FROM pg_trigger WHERE tgenabled IN ('A', 'R') AND NOT tgname = ANY(%s))
+    OR EXISTS (SELECT FROM pg_rewrite WHERE ev_enabled IN ('A', 'R') AND ev_type <> '1')
+"""
+"""Triggers and rules that an author enabled as ALWAYS or REPLICA: they work where others do not."""
 
 _STEADY = """
 SELECT c.oid::int8 FROM pg_class c WHERE c.oid = ANY(%s) AND c.relkind = 'r'
@@ -205,7 +215,7 @@ def _joined(logged: LoggedTable) -> sql.Composable:
 def undo(connection: Connection, logged: LoggedTable, keys: Sequence[Key], *, reference: Connection) -> bool:
     """Put the rows with these keys back as the reference has them. Whether they are the same then.
 
-    Called in a transaction in which triggers of the schema do not fire.
+    Called in a transaction in which triggers of the schema do not fire; of a `quiet` log none is left that does.
     """
     columns = _columns(connection, logged.table)
     connection.execute(

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.abc import Params
 
 from pytest_thinkingbox.backends.base import AuditMismatch
-from pytest_thinkingbox.backends.postgres import values
 from pytest_thinkingbox.backends.postgres.catalog import has_large_objects, read_objects, read_tables
 from pytest_thinkingbox.backends.postgres.compare import Comparison, full_changes
 from pytest_thinkingbox.backends.postgres.log import Written, rows_at
@@ -26,30 +24,7 @@ from pytest_thinkingbox.state.model import RowChange, SchemaDelta, StateDiff
 _MANY_KEYS = 20_000
 """Rows of one table from which on reading the whole table costs less than picking them."""
 
-READING_SECONDS = 600
-"""What one statement may take that reads what an agent with DDL defined."""
-
 AdminConnection = psycopg.Connection[Any]
-
-
-class Distrustful(psycopg.Connection[Any]):
-    """Before every statement its settings are made good: what the agent defined may have run in the last one."""
-
-    def execute(
-        self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool = False
-    ) -> psycopg.Cursor[Any]:
-        super().execute(_GOOD)
-        return super().execute(query, params, prepare=prepare, binary=binary)
-
-
-_GOOD = "; ".join(
-    f"SET {name} = '{value}'" if name != "search_path" else f"SET {name} = {value}"
-    for name, value in {
-        **values.SETTINGS,
-        "default_transaction_read_only": "on",
-        "statement_timeout": f"{READING_SECONDS}s",
-    }.items()
-).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,8 @@ def owner_of(campaign: Campaign) -> str:
 
 
 def agents_of(campaign: Campaign) -> str:
+    """The first thing that a campaign makes, and the last that is removed of it: without it nothing of its name is
+    taken for ours."""
     return campaign.name("r", "agents")
 
 
@@ -62,17 +64,26 @@ def create_campaign_roles(connection: Connection, campaign: Campaign) -> None:
             connection.execute(statement)
 
 
-def create_reader(connection: Connection, campaign: Campaign) -> Login:
-    """A role that reads everything in databases that it may connect to, and writes nothing."""
+def create_reader(connection: Connection, campaign: Campaign, *, distrust: bool = False) -> Login:
+    """A role that reads everything in databases that it may connect to, and writes nothing.
+
+    With `distrust` where code of an agent runs with its rights: it must not fill the disk either.
+    """
     login = Login(campaign.name("r", secrets.token_hex(6)), secrets.token_urlsafe(24))
     connection.execute(
         sql.SQL("CREATE ROLE {} LOGIN BYPASSRLS PASSWORD {} IN ROLE pg_read_all_data").format(
             sql.Identifier(login.name), sql.Literal(verifier(login.password))
         )
     )
-    connection.execute(
-        sql.SQL("ALTER ROLE {} SET default_transaction_read_only = on").format(sql.Identifier(login.name))
-    )
+    settings = {"default_transaction_read_only": "on"}
+    if distrust:
+        settings["temp_file_limit"] = TEMPORARY_FILES
+    for setting, value in settings.items():
+        connection.execute(
+            sql.SQL("ALTER ROLE {} SET {} = {}").format(
+                sql.Identifier(login.name), sql.Identifier(setting), sql.Literal(value)
+            )
+        )
     return login
 
 

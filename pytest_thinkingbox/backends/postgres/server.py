@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from pytest_thinkingbox.backends.postgres.roles import agents_of
 from pytest_thinkingbox.backends.server.names import Campaign, campaign_of
 from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
@@ -177,6 +178,11 @@ class PostgresServer:
         """Drop a database and whoever is connected to it."""
         self.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
+    def end(self, session: int) -> None:
+        """End a session, as far as the server heeds that."""
+        with suppress(InfrastructureDown), self.admin() as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", [session])
+
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
         return self._probe()
@@ -187,7 +193,8 @@ class PostgresServer:
         with self.admin() as connection:
             names = _names(connection)
             for campaign in {found for name in names if (found := campaign_of(name)) is not None}:
-                if campaign != self.campaign:
+                # A name alone proves nothing: somebody's database may be called tb_sales_t_2024.
+                if campaign != self.campaign and agents_of(campaign) in names:
                     removed += _remove_dead(connection, campaign)
         return removed
 
@@ -224,8 +231,11 @@ def is_outage(error: psycopg.Error) -> bool:
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise ConfigurationError(f"--tb-backend={url!r} is no URL") from error
+    except (ArgumentError, ValueError):
+        # Neither what was given nor what the parser says of it: a password may be in both.
+        raise ConfigurationError(
+            "--tb-backend is no URL; write it as postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE"
+        ) from None
     if parsed.drivername != "postgresql+psycopg":
         raise ConfigurationError(
             f"--tb-backend={parsed.render_as_string(hide_password=True)}: write it as "
@@ -266,7 +276,7 @@ def _is_held(connection: Connection, campaign: Campaign) -> bool:
 
 
 def _remove(connection: Connection, campaign: Campaign) -> list[str]:
-    """Databases first, then the roles that owned what was in them."""
+    """Databases first, then the roles that owned what was in them; last of all what says that they are ours."""
     mine = [name for name in _names(connection) if campaign_of(name) == campaign]
     databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()}
     removed = []
@@ -276,10 +286,15 @@ def _remove(connection: Connection, campaign: Campaign) -> list[str]:
                 sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
             )
             removed.append(name)
-    for name in mine:
-        if name not in databases:
-            with suppress(psycopg.errors.DependentObjectsStillExist):
-                connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+    mark = agents_of(campaign)
+    kept = False
+    for name in sorted((name for name in mine if name not in databases), key=lambda name: name == mark):
+        if name == mark and kept:
+            break
+        try:
+            connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+        except psycopg.errors.DependentObjectsStillExist:
+            kept = True
     return removed
 
 

@@ -21,6 +21,7 @@ from pytest_thinkingbox.backends.postgres.catalog import (
     read_tables,
 )
 from pytest_thinkingbox.backends.postgres.compare import Buckets, Comparison, Hashing, comparison_of, names
+from pytest_thinkingbox.backends.postgres.idle import Idle
 from pytest_thinkingbox.backends.postgres.load import Loader, check_complete
 from pytest_thinkingbox.backends.postgres.log import install, read_log
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
@@ -41,7 +42,7 @@ class Template:
     """`name` is the database that clones are made of, `reference` the one that is read."""
 
     def __init__(
-        self, server: PostgresServer, *, name: str, reference: str, environment: Environment
+        self, server: PostgresServer, *, name: str, reference: str, environment: Environment, idle: Idle
     ) -> None:
         self.server = server
         self.name = name
@@ -49,8 +50,7 @@ class Template:
         self.ddl = environment.database.ddl
         self.hashing = Hashing()
         self._lock = threading.RLock()
-        self._idle: list[Connection] = []
-        self._removed = False
+        self._idle = idle
         self._buckets: dict[Comparison, Buckets] = {}
         self._digest: str | None = None
         with self.connect() as connection:
@@ -88,20 +88,14 @@ class Template:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection to the reference that is kept open for the next who asks."""
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
+        connection = self._idle.take(self.reference)
         if connection is None:
             connection = self.connect()
             self.read(connection)
         try:
             yield connection
         finally:
-            with self._lock:
-                keep = not self._idle and not connection.closed and not self._removed
-                if keep:
-                    self._idle.append(connection)
-            if not keep:
-                connection.close()
+            self._idle.keep(self.reference, connection)
 
     def read(self, connection: Connection) -> None:
         """Let a connection to a clone read arrays of the schema's own types."""
@@ -141,14 +135,6 @@ class Template:
                 columns = [one for one in table.info.columns if not book.is_volatile(name, one)]
                 digest.update(repr((name, _content(connection, table, columns))).encode())
         return digest.hexdigest()
-
-    def close(self) -> None:
-        """Let go of its connection; the databases go with the campaign."""
-        with self._lock:
-            self._removed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
 
 
 def _size(connection: Connection) -> int:
@@ -232,6 +218,7 @@ def _fill(
         settle_locks(connection, owner)
         grant_rows(connection, server.campaign, ddl=database.ddl)
         values.set_up(connection)
+        _log_all(connection)
         install(connection, read_tables(connection).values())
         connection.execute("VACUUM (FREEZE, ANALYZE)")
         # What an author's pool still holds open would keep the database from being cloned.
@@ -239,6 +226,27 @@ def _fill(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+def _log_all(connection: Connection) -> None:
+    """Make logged tables of unlogged ones: when a server crashes, these are empty, also in a template."""
+    left = connection.execute(
+        "SELECT oid::regclass::text, relkind::text FROM pg_class WHERE relpersistence = 'u' AND relkind IN ('r', 'S')"
+        " ORDER BY relkind"  # tables first: those of their sequences go with them
+    ).fetchall()
+    while left:
+        refused = []
+        for name, kind in left:
+            statement = "ALTER TABLE {} SET LOGGED" if kind == "r" else "ALTER SEQUENCE {} SET LOGGED"
+            try:
+                connection.execute(sql.SQL(statement).format(sql.SQL(name)))
+            except psycopg.errors.InvalidTableDefinition:  # it refers to one that comes later
+                refused.append((name, kind))
+        if len(refused) == len(left):
+            raise ConfigurationError(
+                f"these tables cannot be made LOGGED: {', '.join(one for one, _ in refused)}"
+            )
+        left = refused
 
 
 def _is_finished(connection: Connection, name: str) -> bool:

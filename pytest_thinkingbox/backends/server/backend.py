@@ -21,8 +21,11 @@ from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-_KEPT_FREE = 12
-"""Connections for administration, for checkers, and for a person with a client."""
+_KEPT_FREE = 16
+"""Connections that one process takes beside those of attempts: it holds the campaign, makes databases ahead and resets
+them, makes templates, and runs a checker."""
+_BUILDING = 2
+"""Templates that one process makes at a time, with a few connections each."""
 
 RETURN_SECONDS = 60.0
 """That attempts wait for a server which is not the campaign's own and does not answer: it may be restarted."""
@@ -65,6 +68,8 @@ class ServerBackend(ABC, Generic[S, T, L]):
 
     _lost: tuple[type[Exception], ...]
     """What the driver raises when the server is gone."""
+    _agent_connections: int
+    """What one agent may take."""
     _dialect: Dialect
     """Of the server's kind, to write statements with."""
 
@@ -81,6 +86,7 @@ class ServerBackend(ABC, Generic[S, T, L]):
         self._own = secrets.token_hex(4)  # in names that no other process of the campaign must share
         self._lock = threading.Lock()
         self._reviving = threading.Lock()
+        self._building = threading.Semaphore(_BUILDING)
         self._locks: dict[_Key, threading.Lock] = {}
         self._templates: dict[_Key, T] = {}
         self._leases: set[L] = set()
@@ -106,9 +112,10 @@ class ServerBackend(ABC, Generic[S, T, L]):
         return self._begun and self._server.alive()
 
     def _begin_places(self) -> None:
-        # An attempt needs two connections at a time: its agent's, and that which reads what it left.
-        room = (self._server.room - _KEPT_FREE) // self._processes
-        self._places = threading.BoundedSemaphore(max(1, room // 2))
+        # Whatever an agent takes of what it may, the others have theirs. The administrator's ends its sessions; those
+        # that read what it left come after these.
+        room = self._server.room // self._processes - _KEPT_FREE
+        self._places = threading.BoundedSemaphore(max(1, room // (self._agent_connections + 1)))
 
     @abstractmethod
     def _connect(self) -> S: ...
@@ -243,7 +250,8 @@ class ServerBackend(ABC, Generic[S, T, L]):
             if found is None:
                 seed = None if start is None else self._template(environment, None)
                 token = self._token(environment, start)
-                found = self._templates[key] = self._build(environment, start, token=token, seed=seed)
+                with self._building:
+                    found = self._templates[key] = self._build(environment, start, token=token, seed=seed)
         return found
 
     def _token(self, environment: Environment, start: StartState | None) -> str:

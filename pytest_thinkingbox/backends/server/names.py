@@ -53,6 +53,12 @@ def campaign_of(name: str) -> Campaign | None:
     return None if match is None else Campaign(match.group(1))
 
 
+def kind_of(name: str) -> str | None:
+    """What this database or role is for: a `Kind`; None when it is none of ours."""
+    match = _NAME.fullmatch(name)
+    return None if match is None else match.group(2)
+
+
 def token_of(*parts: str) -> str:
     """Twelve hexadecimal digits, equal for equal parts."""
     text = "\x1f".join(parts).encode("utf-8", "surrogatepass")

@@ -199,45 +199,6 @@ def test_without_effect(shared: MySQLBackend, lease: MySQLLease, statement: str)
     following.release()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["'late', 'r'", "'late', 'r', 7", "'late', '', 2147483647", "0xff00fe, 0xff00fe", r"'it\'s', '\\', 3"],
-)
-def test_a_transaction_that_is_prepared_and_left_is_undone(
-    shared: MySQLBackend, lease: MySQLLease, admin: pymysql.Connection, name: str
-) -> None:
-    with raw(lease) as connection:
-        prepare(connection, name)
-    lease.cut()
-    assert lease.read_changes(audit=True) == StateDiff()
-    assert execute(admin, "XA RECOVER") == []
-    started = time.monotonic()
-    lease.release()
-    assert time.monotonic() - started < 5
-    with raw(shared.acquire(ENVIRONMENT, None, attempt_id="b")) as other, pytest.raises(pymysql.Error):
-        execute(other, f"XA COMMIT {name}")
-    while execute(admin, f"SHOW DATABASES LIKE '{lease.database}'"):  # no lock of it keeps the database
-        assert time.monotonic() - started < 10
-        time.sleep(0.1)
-
-
-def prepare(connection: pymysql.Connection, name: str) -> None:
-    for statement in (f"XA START {name}", "DELETE FROM `lines`", f"XA END {name}", f"XA PREPARE {name}"):
-        execute(connection, statement)
-
-
-def test_a_prepared_transaction_of_any_name_is_no_affair_of_another_attempt(
-    shared: MySQLBackend, lease: MySQLLease
-) -> None:
-    other = shared.acquire(ENVIRONMENT, None, attempt_id="b")
-    with raw(lease) as connection:
-        prepare(connection, "0xff00fe, 0xff00fe")
-        other.cut()
-        assert other.read_changes(audit=True) == StateDiff()
-        lease.cut()
-    other.release()
-
-
 def test_t36_an_idle_transaction_with_locks_does_not_outlive_the_cut(lease: MySQLLease) -> None:
     with raw(lease, autocommit=False) as connection:
         execute(connection, "DELETE FROM `lines`")

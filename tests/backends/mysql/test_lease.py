@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -21,6 +22,7 @@ from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.template import Template
+from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
 from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.errors import ConfigurationError, ReadOnlyState, UnknownName
 from pytest_thinkingbox.state.model import RowChange, StateDiff
@@ -461,6 +463,21 @@ def test_t30_what_a_dead_campaign_left_is_removed_by_hand(
     assert len(names(admin, alive)) == 3
 
 
+def test_a_database_and_a_user_of_somebody_else_with_a_name_like_ours_are_left_alone(
+    make: Make, admin: pymysql.Connection
+) -> None:
+    theirs = f"tb_sales{secrets.token_hex(3)}_t_2024"
+    execute(admin, f"CREATE DATABASE {theirs}")
+    execute(admin, f"CREATE USER {theirs}")
+    try:
+        make()
+        assert execute(admin, f"SHOW DATABASES LIKE '{theirs}'")
+        assert execute(admin, f"SELECT User FROM mysql.user WHERE User = '{theirs}'")
+    finally:
+        execute(admin, f"DROP DATABASE {theirs}")
+        execute(admin, f"DROP USER {theirs}")
+
+
 def test_a_timestamp_is_one_instant_whatever_the_zone_of_the_session(shared: MySQLBackend) -> None:
     environment = environment_of(
         "CREATE TABLE t (id INT PRIMARY KEY, at TIMESTAMP NULL)",
@@ -477,17 +494,31 @@ def test_a_timestamp_is_one_instant_whatever_the_zone_of_the_session(shared: MyS
     assert change.after["at"] == datetime(2026, 5, 31, 19)
 
 
+@pytest.fixture
+def narrow(admin: pymysql.Connection) -> Iterator[int]:
+    """How many connections the server takes now: fewer than attempts want."""
+    [(before,)] = execute(admin, "SELECT @@GLOBAL.max_connections")
+    execute(admin, "SET GLOBAL max_connections = 50")
+    yield 50
+    execute(admin, f"SET GLOBAL max_connections = {before}")
+
+
 @pytest.mark.slow
-def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(make: Make) -> None:
+def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(
+    make: Make, admin: pymysql.Connection, narrow: int
+) -> None:
     backend = make()
-    backend._server.room = 40
-    backend._begin_places()
+    most = 0
 
     def attempt(number: int) -> int:
+        nonlocal most
         lease = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id=str(number))
-        with lease.engine.begin() as connection:
-            connection.execute(text("UPDATE orders SET total = :n WHERE id = 1"), {"n": 1000 + number})
-        lease.cut()
+        with ExitStack() as stack:  # all that its agent may take
+            held = [stack.enter_context(raw(lease)) for _ in range(CONNECTION_LIMIT)]
+            [(_, sessions)] = execute(held[0], "SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+            most = max(most, int(sessions))
+            execute(held[-1], f"UPDATE orders SET total = {1000 + number} WHERE id = 1")
+            lease.cut()
         [change] = lease.read_changes(audit=False).rows
         lease.release()
         assert change.after is not None
@@ -495,6 +526,7 @@ def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(make: Ma
 
     with ThreadPoolExecutor(64) as threads:
         assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
+    assert 2 * CONNECTION_LIMIT < most <= narrow
 
 
 def test_a_server_that_ends_all_sessions_before_the_template_is_made_is_begun_again(

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres import PostgresBackend, distrust, roles
 from pytest_thinkingbox.backends.postgres import lease as leases
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState
@@ -122,6 +122,60 @@ def test_code_that_changes_how_rows_are_read_hides_nothing(with_ddl: PostgresLea
     execute(with_ddl, *evil(body), *same, RUNS_WHILE_READ["predicate"], DONE, "DELETE FROM lines")
     for audit in (False, True):
         assert len(judged(with_ddl, audit=audit).rows) == 3
+
+
+ENDLESS = {
+    "sleeps": "PERFORM pg_sleep(1000);",
+    "takes its limit away": "PERFORM set_config('statement_timeout', '0', false); PERFORM pg_sleep(1000);",
+    "is not canceled": (
+        "LOOP BEGIN PERFORM pg_sleep(1000); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP;"
+    ),
+    "cannot be interrupted": "PERFORM length(btrim(repeat('a', 40000), repeat('b', 40000) || 'a'));",
+    "ends its session": "PERFORM pg_terminate_backend(pg_backend_pid());",
+    "fills the disk": (
+        "PERFORM count(*) FROM (SELECT n FROM generate_series(1, 3000000) AS n ORDER BY -n OFFSET 0) AS s;"
+    ),
+}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distrust, "READING_SECONDS", 1.0)
+    monkeypatch.setattr(distrust, "GRACE_SECONDS", 1.0)
+    monkeypatch.setattr(roles, "TEMPORARY_FILES", "1MB")
+
+
+def endless(how: str) -> tuple[str, str]:
+    """Nothing that whoever defines it runs."""
+    return evil(f"IF current_user NOT LIKE '%owner' THEN {ENDLESS[how]} END IF;")
+
+
+@pytest.mark.parametrize("how", ENDLESS)
+def test_a_view_that_keeps_a_checker_from_reading_is_the_failure_of_the_agent(
+    impatient: None, with_ddl: PostgresLease, how: str
+) -> None:
+    execute(with_ddl, *endless(how), "CREATE VIEW v AS SELECT id FROM orders WHERE evil()", DONE)
+    assert [one.name for one in judged(with_ddl).schema] == ["evil()", "vol()", "v"]
+    started_at = time.monotonic()
+    with with_ddl.connect_after() as connection, pytest.raises(AssertionError, match="cannot be read"):
+        connection.execute(text("SELECT * FROM v WHERE id < :n"), {"n": 5})
+    assert time.monotonic() - started_at < 8
+    with with_ddl.connect_after() as connection:
+        assert (
+            connection.execute(text("SELECT status FROM orders WHERE id = :n"), {"n": 1}).scalar() == "mine"
+        )
+
+
+@pytest.mark.parametrize("how", ENDLESS)
+def test_code_that_keeps_rows_from_being_read_is_a_change(
+    impatient: None, with_ddl: PostgresLease, how: str
+) -> None:
+    execute(with_ddl, *endless(how), RUNS_WHILE_READ["predicate"], DONE)
+    started_at = time.monotonic()
+    assert [(one.action, one.name) for one in judged(with_ddl, audit=False).schema][-1] == ("altered", "rows")
+    with pytest.raises(AssertionError, match="cannot be read"):
+        with_ddl.rows("orders", {"id": 1})
+    assert time.monotonic() - started_at < 12
 
 
 def test_a_view_of_the_agent_takes_over_nobody_who_reads_it(

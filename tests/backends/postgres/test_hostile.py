@@ -6,6 +6,9 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,7 +18,9 @@ from pytest_thinkingbox.backends.base import AuditMismatch
 from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
+from pytest_thinkingbox.episodes.model import StartState
 from pytest_thinkingbox.state.model import StateDiff
+from tests.backends.pools import settle
 from tests.support.servers import POSTGRES_IMAGE, has_image, started
 
 from .worlds import SHOP, environment_of, raw
@@ -194,21 +199,28 @@ def narrow() -> Iterator[str]:
         yield url
 
 
+def sessions(connection: psycopg.Connection[Any]) -> int:
+    """Those that `max_connections` counts."""
+    row = connection.execute("SELECT sum(numbackends) FROM pg_stat_database").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 @pytest.mark.slow
 def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(narrow: str) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     backend = PostgresBackend(narrow, label=f"many-{secrets.token_hex(4)}", processes=1)
     most = 0
 
     def attempt(number: int) -> int:
+        nonlocal most
         lease = backend.acquire(ENVIRONMENT, None, attempt_id=str(number))
-        with lease.engine.begin() as connection:
-            nonlocal most
-            sessions = connection.execute(text("SELECT sum(numbackends) FROM pg_stat_database")).scalar()
-            most = max(most, int(sessions))
-            connection.execute(text("UPDATE orders SET total = :n WHERE id = 1"), {"n": 1000 + number})
-        lease.cut()
+        with ExitStack() as stack:  # all that its agent may take
+            held = [stack.enter_context(raw(lease)) for _ in range(CONNECTION_LIMIT)]
+            for one in held:
+                stack.callback(one.close)
+            most = max(most, sessions(held[0]))
+            held[-1].execute("UPDATE orders SET total = %s WHERE id = 1", [1000 + number])
+            lease.cut()
         [change] = lease.read_changes(audit=False).rows
         lease.release()
         assert change.after is not None
@@ -216,8 +228,36 @@ def test_t28_64_attempts_at_once_fit_into_the_connections_of_the_server(narrow: 
 
     with ThreadPoolExecutor(64) as threads:
         assert list(threads.map(attempt, range(64))) == [1000 + number for number in range(64)]
-    assert 20 < most <= 40
+    assert 2 * CONNECTION_LIMIT < most <= 40
     backend.close()
+
+
+@pytest.mark.slow
+def test_more_start_states_than_the_server_takes_connections_fit_into_them() -> None:
+    backend_name = POSTGRES_IMAGE if has_image(POSTGRES_IMAGE) else "postgres-embedded"
+    with started(backend_name, options={"max_connections": "30"}) as url:
+        backend = PostgresBackend(url, label=f"starts-{secrets.token_hex(4)}", processes=1)
+
+        def attempt(number: int) -> int:
+            def start(connection: Any) -> None:
+                connection.execute(text("UPDATE orders SET total = :n WHERE id = 2"), {"n": number})
+
+            state = StartState(key=str(number), run=start, parameters={})
+            lease = backend.acquire(ENVIRONMENT, state, attempt_id=str(number))
+            with raw(lease) as connection:
+                connection.execute("UPDATE orders SET total = total + 1 WHERE id = 2")
+            lease.cut()
+            [change] = lease.read_changes(audit=True).rows
+            lease.release()
+            assert change.after is not None
+            return int(change.after["total"])
+
+        with ThreadPoolExecutor(20) as threads:
+            assert list(threads.map(attempt, range(20))) == [number + 1 for number in range(20)]
+        settle(backend._pool)
+        with backend._server.connect() as connection:
+            assert sessions(connection) <= 16
+        backend.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from pytest_thinkingbox.backends.postgres import PostgresBackend
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.episodes.model import StartState
-from pytest_thinkingbox.errors import ConfigurationError, ReadOnlyState, UnknownName
+from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown, ReadOnlyState, UnknownName
+from pytest_thinkingbox.state.model import StateDiff
+from tests.support.servers import POSTGRES_IMAGE, has_image, started
 
 from .conftest import Make
 from .worlds import SHOP, environment_of, raw
@@ -344,6 +347,57 @@ def test_t30_what_a_dead_campaign_left_is_swept_by_the_next(
     assert names(admin, dead) != []
     make()
     assert names(admin, dead) == []
+
+
+@pytest.mark.slow
+def test_unlogged_tables_of_a_seed_outlive_a_crash_of_the_server() -> None:
+    environment = environment_of(
+        *SHOP,
+        "CREATE UNLOGGED TABLE a_child (id serial PRIMARY KEY)",
+        "CREATE UNLOGGED TABLE parents (id int PRIMARY KEY)",
+        "ALTER TABLE a_child ADD of int REFERENCES parents",
+        "INSERT INTO parents VALUES (1), (2)",
+        "INSERT INTO a_child (of) VALUES (1), (2), (2)",
+    )
+    name = POSTGRES_IMAGE if has_image(POSTGRES_IMAGE) else "postgres-embedded"
+    with started(name) as url:
+        backend = PostgresBackend(url, label=f"crash-{secrets.token_hex(4)}")
+        backend.prepare(environment)
+        with backend._server.connect() as connection, suppress(psycopg.OperationalError):
+            connection.execute("CHECKPOINT")
+            connection.execute(f"COPY (SELECT) TO PROGRAM 'kill -9 {connection.info.backend_pid}'")
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                lease = backend.acquire(environment, None, attempt_id="a")
+                break
+            except InfrastructureDown:
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+        with raw(lease) as connection:
+            counted = connection.execute(
+                "SELECT (SELECT count(*) FROM a_child), (SELECT count(*) FROM parents), nextval('a_child_id_seq')"
+            )
+            assert counted.fetchone() == (3, 2, 4)
+        lease.cut()
+        assert lease.read_changes(audit=True) == StateDiff()
+        lease.release()
+        backend.close()
+
+
+def test_a_database_and_a_role_of_somebody_else_with_a_name_like_ours_are_left_alone(
+    make: Make, admin: psycopg.Connection[Any]
+) -> None:
+    theirs = f"tb_sales{secrets.token_hex(3)}_t_2024"
+    admin.execute(f"CREATE DATABASE {theirs}")
+    admin.execute(f"CREATE ROLE {theirs}")
+    try:
+        make()
+        there = "SELECT datname FROM pg_database UNION ALL SELECT rolname FROM pg_roles"
+        assert admin.execute(there).fetchall().count((theirs,)) == 2
+    finally:
+        admin.execute(f"DROP DATABASE {theirs}")
+        admin.execute(f"DROP ROLE {theirs}")
 
 
 def test_a_final_state_is_kept_as_sql_that_a_seed_can_be_loaded_from(

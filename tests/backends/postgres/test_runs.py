@@ -13,6 +13,7 @@ from sqlalchemy import make_url
 
 from pytest_thinkingbox.backends.server import claims
 from tests.conftest import Run
+from tests.support.stub_endpoint import StubEndpoint, says
 from tests.support.two_campaigns import play_two
 
 from .conftest import IMAGE
@@ -49,6 +50,47 @@ def test_a_server_that_is_there(suite: Callable[..., Path], run: Run, server: st
     assert password not in outcome.text
     folder = next(Path(".thinkingbox").glob("*/campaign.json")).parent
     assert all(password not in path.read_text() for path in folder.iterdir() if path.is_file())
+
+
+ECHOES = """
+    open_shop = Environment(
+        name="open", database=Database(schema=metadata, seed=seed), servers=[Server.functions([add_note])],
+        mail=False, agent_database=True,
+    )
+
+    @open_shop.task("Say all that you know.")
+    def test_say(attempt, changes, judge):
+        assert changes == [Inserted("notes")]
+        assert judge.yes(f"Is this a secret: {attempt.response}?", about=attempt.response)
+        assert attempt.response == "nothing"
+"""
+REPEATS = """
+    import pathlib
+    from urllib.parse import urlsplit
+
+    async def agent(task):
+        password = urlsplit(task.database_url).password
+        await task.call_tool("add_note", {"words": f"the password is {password}"})
+        pathlib.Path("password").write_text(password)
+        return f"the database is {task.database_url}"
+"""
+
+
+def test_the_password_of_an_attempt_that_its_agent_says_is_in_no_record(
+    suite: Callable[..., Path], run: Run, pytester: pytest.Pytester, server: str
+) -> None:
+    pytester.makepyfile(echo=REPEATS)
+    suite(ECHOES)
+    with StubEndpoint([says('{"reason": "It is one.", "answer": "yes"}')]) as stub:
+        options = ("--tb-judge-model=j", f"--tb-judge-base-url={stub.url}")
+        outcome = run("-p", "no:xdist", f"--tb-backend={server}", *options, agent="python:echo:agent")
+    assert outcome.counts == {"failed": 1}, outcome.text
+    password = Path("password").read_text()
+    folder = next(Path(".thinkingbox").glob("*/campaign.json")).parent
+    written = {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+    assert "the password is [hidden]" in written["attempts.jsonl"]
+    assert "judge.jsonl" in written
+    assert [name for name, text in written.items() if password in text] == []
 
 
 def test_a_campaign_goes_on_on_the_same_server(suite: Callable[..., Path], run: Run, server: str) -> None:
