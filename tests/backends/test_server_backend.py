@@ -48,6 +48,7 @@ class Backend(ServerBackend[Server, str, Lease]):
 
     _lost = (OSError,)
     _dialect = SQLiteDialect_pysqlite()  # type: ignore[no-untyped-call]
+    _agent_connections = 1
 
     def __init__(self, revive: Callable[[], str] | None = None, **broken: list[Exception]) -> None:
         self.broken = broken

@@ -22,7 +22,7 @@ SETTINGS: Mapping[str, str] = {
     # What is lost when the machine fails is thrown away anyhow.
     "innodb_flush_log_at_trx_commit": "0",
     "innodb_doublewrite": "0",
-    "max_connections": "500",
+    "max_connections": "1000",
 }
 
 

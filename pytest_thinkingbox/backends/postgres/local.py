@@ -31,7 +31,7 @@ SETTINGS: Mapping[str, str] = {
     "full_page_writes": "off",
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    "max_connections": "500",
+    "max_connections": "1000",
     "autovacuum": "off",
 }
 EMBEDDED_INSTEAD = (

@@ -81,7 +81,7 @@ def test_options_are_settings_of_the_server_and_a_start_is_told(image: str) -> N
         assert own.ensure(image=None, options={}, say=said.append) == url
         connection = connect(url)
         assert execute(connection, "SELECT @@innodb_lock_wait_timeout, @@max_connections, @@log_bin") == [
-            (7, 500, 0)
+            (7, 1000, 0)
         ]
         connection.close()
     finally:
