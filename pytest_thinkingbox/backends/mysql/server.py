@@ -6,7 +6,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,8 +18,9 @@ from sqlalchemy.dialects.mysql.pymysql import MySQLDialect_pymysql
 from sqlalchemy.exc import ArgumentError
 
 from pytest_thinkingbox.backends.mysql import sql
+from pytest_thinkingbox.backends.mysql.prepared import end_orphans
 from pytest_thinkingbox.backends.mysql.sql import Connection, query
-from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, kind_of, token_of
+from pytest_thinkingbox.backends.server.names import Campaign, campaign_of, token_of
 from pytest_thinkingbox.backends.server.probe import Probe
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
@@ -246,7 +247,7 @@ class MySQLServer:
         seen: who reads what an attempt left does not see what was not committed, nor waits for it.
         """
         with self.admin() as connection, self._ending:
-            self._suspects = _end_orphans(connection, self.kind, self._suspects)
+            self._suspects = end_orphans(connection, self.kind, self._suspects)
 
     def alive(self) -> bool:
         """Whether the session that was opened first still answers: a server that ended all sessions is not alive."""
@@ -339,47 +340,6 @@ def sessions_of(connection: Connection, user: str) -> list[int]:
     return [int(session) for (session,) in found]
 
 
-def _prepared(connection: Connection, kind: str) -> list[str]:
-    """Names of prepared XA transactions as statements write them. They may be any bytes, so that none is read as text,
-    and a name is whole only with the number of its format."""
-    if kind == "MariaDB":
-        return [str(name) for *_, name in query(connection, "XA RECOVER FORMAT='SQL'")]
-    found = []
-    for number, first, second, both in query(connection, "XA RECOVER CONVERT XID"):
-        digits = str(both).removeprefix("0x")
-        parts = digits[: 2 * first], digits[2 * first : 2 * (first + second)]
-        found.append(f"x'{parts[0]}', x'{parts[1]}', {number}")
-    return found
-
-
-def _end_orphans(
-    connection: Connection, kind: str, suspects: Mapping[str, frozenset[str]]
-) -> dict[str, frozenset[str]]:
-    """Whose each one may be that stays. `suspects` are those of an earlier look."""
-    alive = _playing(connection, kind)
-    left = {}
-    for name in _prepared(connection, kind):
-        those = suspects.get(name, alive)
-        if those & alive:
-            left[name] = those
-            continue
-        with suppress(MySQLError):
-            query(connection, f"XA ROLLBACK {name}")
-    return left
-
-
-def _playing(connection: Connection, kind: str) -> frozenset[str]:
-    """Users of attempts, of whatever campaign, that were not cut."""
-    found = query(
-        connection,
-        "SELECT User FROM mysql.global_priv"
-        " WHERE COALESCE(JSON_VALUE(Priv, '$.account_locked'), '0') NOT IN ('1', 'true')"
-        if kind == "MariaDB"
-        else "SELECT User FROM mysql.user WHERE account_locked = 'N'",
-    )
-    return frozenset(str(one) for (one,) in found if kind_of(str(one)) == "a")
-
-
 def _end(connection: Connection, session: int) -> None:
     try:
         query(connection, f"KILL CONNECTION {session}")
@@ -450,7 +410,7 @@ def _remove(connection: Connection, campaign: Campaign, kind: str) -> list[str]:
             query(connection, f"DROP USER IF EXISTS {sql.account(user)}")
             for session in sessions_of(connection, user):
                 _end(connection, session)
-    _end_orphans(connection, kind, {})
+    end_orphans(connection, kind, {})
     removed = []
     home = _home(campaign)
     kept = False
