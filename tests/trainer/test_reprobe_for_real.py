@@ -153,4 +153,11 @@ def test_a_line_for_a_person_has_the_same_figures(ran):
             in line
         )
         assert f"{step['tokens_written']:,} tokens" in line
-        assert f"grading {step['seconds_grading']:.1f}; gradient {step['grad_norm']:.4g}" in line
+        assert f"grading {step['seconds_grading']:.1f}; " in line
+        assert line.endswith(f"; gradient {step['grad_norm']:.4g}")
+        probed = "reprobe_episodes" in step
+        asked = (
+            f"; pool probed again, {step['reprobe_invalid']}/{step['reprobe_episodes']} " if probed else ""
+        )
+        assert asked in line
+        assert ("probed again" in line) == probed
