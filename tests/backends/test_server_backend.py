@@ -35,6 +35,9 @@ class Server:
     def let_go(self) -> None:
         self.closed = True
 
+    def abandon(self) -> None:
+        self.closed = True
+
     def close(self) -> None:
         self.closed = True
 

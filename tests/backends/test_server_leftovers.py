@@ -18,7 +18,7 @@ from pytest_thinkingbox.backends import make_backend
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, campaign_named
 from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.mysql.users import create_reader as create_user
-from pytest_thinkingbox.backends.postgres.roles import create_reader
+from pytest_thinkingbox.backends.postgres.roles import create_campaign_roles, create_reader
 from pytest_thinkingbox.backends.postgres.server import PostgresServer
 from pytest_thinkingbox.backends.server.names import Campaign
 from tests.backends.postgres.worlds import environment_of
@@ -97,6 +97,9 @@ def connected(url: str) -> Connected:
 
 def fill(server: Connected) -> None:
     """With roles of its campaign, and a database."""
+    if isinstance(server, PostgresServer):
+        with server.admin() as connection:
+            create_campaign_roles(connection, server.campaign)
     for _ in range(40):
         if isinstance(server, PostgresServer):
             with server.admin() as connection:

@@ -71,8 +71,15 @@ class MySQLServer:
             raise ConfigurationError(
                 f"--tb-backend={self.shown}: nobody answers there: {sql.first_line(error)}"
             ) from error
+        try:
+            self._begin()
+        except BaseException:
+            shut(self._keeper)
+            raise
+
+    def _begin(self) -> None:
         self.kind, self.version = self._check()
-        with self._alone(self._keeper, campaign, seconds=_LOCK_SECONDS) as alone:
+        with self._alone(self._keeper, self.campaign, seconds=_LOCK_SECONDS) as alone:
             if not alone:
                 raise InfrastructureDown(f"{self.home} is not free after {_LOCK_SECONDS} s")
             query(self._keeper, f"CREATE DATABASE IF NOT EXISTS {sql.name(self.home)}")
@@ -296,13 +303,14 @@ class MySQLServer:
 
     def let_go(self) -> None:
         """Let go of the campaign, and of all connections. Safe to call twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            idle, self._idle = self._idle, []
         with suppress(MySQLError):  # at once, not when the server notices that the session has ended
             self._keeper.select_db("information_schema")
+        self.abandon()
+
+    def abandon(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
         for connection in (*idle, self._keeper):
             shut(connection)
 

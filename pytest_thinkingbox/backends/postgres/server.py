@@ -45,7 +45,14 @@ class PostgresServer:
             raise ConfigurationError(
                 f"--tb-backend={self.shown}: nobody answers there: {_first_line(error)}"
             ) from error
-        self._keeper.execute("SELECT pg_advisory_lock_shared(%s)", [campaign.lock])
+        try:
+            self._begin()
+        except BaseException:
+            self._keeper.close()
+            raise
+
+    def _begin(self) -> None:
+        self._keeper.execute("SELECT pg_advisory_lock_shared(%s)", [self.campaign.lock])
         self.version = self._keeper.info.server_version
         self._check()
         setting = self._settings(
@@ -200,13 +207,14 @@ class PostgresServer:
 
     def let_go(self) -> None:
         """Let go of the campaign, and of all connections. Safe to call twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            idle, self._idle = self._idle, []
         with suppress(psycopg.Error):  # at once, not when the server notices that the session has ended
             self._keeper.execute("SELECT pg_advisory_unlock_shared(%s)", [self.campaign.lock])
+        self.abandon()
+
+    def abandon(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
         for connection in [*idle, self._keeper]:
             connection.close()
 

@@ -46,6 +46,9 @@ class Server(Protocol):
     def let_go(self) -> None:
         """Close its connections; what is called by the campaign's name stays."""
 
+    def abandon(self) -> None:
+        """Close them without a word to a server that does not answer."""
+
     def close(self) -> None:
         """Let go; the last process of the campaign removes what is called by its name."""
 
@@ -238,6 +241,8 @@ class ServerBackend(ABC, Generic[S, T, L]):
         for former in self._former:
             if former.alive():
                 former.let_go()
+            else:
+                former.abandon()
         self._server.close()
 
     def _template(self, environment: Environment, start: StartState | None) -> T:

@@ -11,6 +11,7 @@ import tarfile
 import warnings
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from ipaddress import ip_network
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -151,8 +152,9 @@ class Docker:
     @property
     def gateway(self) -> str:
         """The address under which containers see the engine's machine."""
-        attributes = self._client.client.networks.get("bridge").attrs
-        return str(attributes["IPAM"]["Config"][0]["Gateway"])
+        [addresses, *_] = self._client.client.networks.get("bridge").attrs["IPAM"]["Config"]
+        # Docker 28 says nothing of a gateway that it chose itself: the first address of the network.
+        return str(addresses.get("Gateway") or next(ip_network(addresses["Subnet"]).hosts()))
 
     def _has(self, image: str) -> bool:
         try:
