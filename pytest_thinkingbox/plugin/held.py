@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +24,7 @@ from pytest_thinkingbox.episodes.remade import RemadeLease
 from pytest_thinkingbox.episodes.run import World
 from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 from pytest_thinkingbox.people.base import Nobody
-from pytest_thinkingbox.plugin import private
+from pytest_thinkingbox.plugin import private, pytest_assertrepr_compare
 from pytest_thinkingbox.plugin.collect import Plan
 from pytest_thinkingbox.plugin.garbage import FewerCollections
 from pytest_thinkingbox.plugin.judging import CampaignJudge
@@ -104,6 +105,11 @@ class Held:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.broken.append(report.longreprtext)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        with private.explained_by(partial(pytest_assertrepr_compare, item.config)):
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

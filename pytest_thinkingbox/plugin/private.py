@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from _pytest.assertion import util
 from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
@@ -134,6 +135,26 @@ class MadeModule(pytest.Module):
         if "made" not in vars(self):
             self.made = self.make()
         return self.made
+
+
+@contextmanager
+def explained_by(explain: Callable[[str, object, object], list[str] | None]) -> Iterator[None]:
+    """While a test runs inside: a comparison that `explain` has lines for is explained by it alone. pytest asks all its
+    hooks and takes the first answer; its own, which is thrown away then, is the dearest part of a check that fails."""
+    asks_all = util._reprcompare
+    assert asks_all is not None, "no test runs"
+
+    def compare(op: str, left: object, right: object) -> str | None:
+        lines = explain(op, left, right)
+        if lines is None:
+            return asks_all(op, left, right)
+        return "\n~".join(line.replace("\n", "\\n") for line in lines).replace("%", "%%")
+
+    util._reprcompare = compare
+    try:
+        yield
+    finally:
+        util._reprcompare = asks_all
 
 
 def explain_assertions(module: ast.Module, *, path: Path, config: pytest.Config) -> None:

@@ -241,3 +241,55 @@ def test_pytest_walks_through_loggers_by_their_values(pytester):
                 assert Loggers.walked == 1
     """)
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_pytest_explains_only_what_the_given_function_does_not(pytester):
+    pytester.makeconftest("""
+        import pytest
+        from pytest_thinkingbox.plugin import private
+
+        asked = []
+
+        def pytest_assertrepr_compare(left):
+            asked.append(left)
+            return ["the hooks were asked", ""]
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_protocol():
+            with private.explained_by(lambda op, left, right: ["50% off", "two\\nlines"] if left == "ours" else None):
+                return (yield)
+
+        @pytest.fixture
+        def asked_for():
+            return asked
+    """)
+    pytester.makepyfile("""
+        import pytest
+
+        def test_ours(asked_for):
+            with pytest.raises(AssertionError) as caught:
+                assert "ours" == "other"
+            assert str(caught.value) == "assert 50% off\\n  two\\\\nlines"
+            assert asked_for == []
+
+        def test_theirs(asked_for):
+            with pytest.raises(AssertionError, match="the hooks were asked"):
+                assert "theirs" == "other"
+            assert asked_for == ["theirs"]
+    """)
+    pytester.runpytest_inprocess("-p", "no:randomly").assert_outcomes(passed=2)
+
+
+def test_pytest_explains_all_again_after_the_given_function(pytester):
+    pytester.makepyfile("""
+        import pytest
+        from pytest_thinkingbox.plugin import private
+
+        def test_inside_and_after():
+            with private.explained_by(lambda op, left, right: ["ours"]):
+                with pytest.raises(AssertionError, match="ours"):
+                    assert 1 == 2
+            with pytest.raises(AssertionError, match="assert 1 == 2"):
+                assert 1 == 2
+    """)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_thinkingbox.records.store import CampaignFolder
+from pytest_thinkingbox.rewards import FinalState, load_suite
 from pytest_thinkingbox.rewards.parity import Parity
 from tests.rewards.suites import write_suite
 
@@ -66,6 +68,16 @@ def test_t39_three_hundred_stored_attempts_of_the_hotel_have_the_same_verdict_as
     assert done.returncode == 0, done.stdout + done.stderr
     same, compared = map(int, re.search(r"parity (\d+)/(\d+) stored attempts", done.stdout).groups())
     assert same == compared >= 300
+
+
+@pytest.mark.slow
+def test_a_failure_is_told_in_the_words_of_the_campaign(campaign):
+    [folder] = campaign.glob(".thinkingbox/*/")
+    failed = [one for one in CampaignFolder.open(folder).read_records() if one.outcome == "failed"]
+    with load_suite(cwd=campaign) as suite:
+        told = {one.key: suite.grade(FinalState.of_record(one)).detail for one in failed}
+    assert len(told) > 5
+    assert told == {one.key: one.detail for one in failed}
 
 
 @pytest.mark.slow
