@@ -1,4 +1,4 @@
-"""Fifty steps of a real run - episodes, checks, TRL, optimizer - in which a fifth of the episodes breaks."""
+"""Fifty steps of a real run - episodes with a tool server each, checks, TRL, optimizer - of whose episodes a fifth breaks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 from pytest_thinkingbox.backends.sqlite.lease import SqliteLease
 from pytest_thinkingbox.errors import InfrastructureDown, ProviderDown
 from pytest_thinkingbox.folders import MEMORY
+from pytest_thinkingbox.tools import stdio
 from tests.rewards.suites import forgotten
 from tests.support.processes import children
 from tests.trainer.recipes import write_recipe
@@ -38,6 +40,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # what torch and transformers warn of is not ours
 ]
 STEPS = 50
+PROGRAM = Path(__file__).parents[1] / "tools" / "plain_server.py"
 NAME = f"leaks{os.getpid()}"
 """Of the run, and so of what it keeps its databases in."""
 SMALL = (
@@ -86,10 +89,27 @@ def faults(monkeypatch):
     return noted
 
 
-def test_fifty_steps_with_faults_and_an_optimizer_leave_nothing_behind(tmp_path, faults, monkeypatch):
+@pytest.fixture
+def servers(monkeypatch) -> list[int]:
+    """The process ids of all tool servers that were started."""
+    started, start = [], stdio.start_program
+
+    async def starting(*given, **named):
+        process = await start(*given, **named)
+        started.append(process.pid)
+        return process
+
+    monkeypatch.setattr(stdio, "start_program", starting)
+    return started
+
+
+def test_fifty_steps_with_faults_and_an_optimizer_leave_nothing_behind(
+    tmp_path, faults, servers, monkeypatch
+):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     write_world(tmp_path)
+    with_a_tool_server(tmp_path / "suite" / "shop.py")
     with forgotten(tmp_path):
         train(
             recipe(tmp_path, steps=2, output="first"), folder=tmp_path
@@ -101,6 +121,8 @@ def test_fifty_steps_with_faults_and_an_optimizer_leave_nothing_behind(tmp_path,
     assert int(next(iter(trainer.optimizer.state.values()))["step"]) > STEPS * 0.9
     begun, invalid = (sum(step[name] for step in steps) for name in ("episodes", "episodes_invalid"))
     assert 0.15 < invalid / begun < 0.25
+    assert len(servers) >= begun
+    assert not any(Path(f"/proc/{process}").exists() for process in servers)
     [middle, last] = faults
     assert last == middle
     assert middle[1:] == (0, 0)  # databases, traces
@@ -109,6 +131,17 @@ def test_fifty_steps_with_faults_and_an_optimizer_leave_nothing_behind(tmp_path,
     after = settled()
     assert after == before
     assert after["files"] == 0
+
+
+def with_a_tool_server(shop: Path) -> None:
+    """Beside its functions, so that every episode starts a process of its own."""
+    command = [sys.executable, "-S", str(PROGRAM)]
+    source = shop.read_text(encoding="utf-8")
+    declared = "servers=[Server.functions([set_status, add_note, run_sql])]"
+    assert source.count(declared) == 1
+    shop.write_text(
+        source.replace(declared, f"{declared[:-1]}, Server.stdio({command!r})]"), encoding="utf-8"
+    )
 
 
 def recipe(folder: Path, *, steps: int, output: str):
