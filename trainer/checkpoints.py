@@ -211,10 +211,10 @@ class Checkpoints:
         )
 
 
-def checkpoint_bytes(*, weights: int, trained: int, width: int) -> int:
-    """Of weights that are saved, in bytes, and numbers that are trained, of `width` bytes: weights, the two moments of
-    AdamW, and the export in bfloat16."""
-    return weights + 2 * trained * width + weights // width * 2 + _SPARE
+def checkpoint_bytes(*, weights: int, trained: int, width: int, numbers: int) -> int:
+    """Of weights that are saved, in bytes, numbers that are trained, of `width` bytes, and all `numbers` of the model:
+    weights, the two moments of AdamW, and the export in bfloat16."""
+    return weights + 2 * trained * width + 2 * numbers + _SPARE
 
 
 def occupy(output: Path, *, fresh: bool) -> Running:

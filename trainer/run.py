@@ -22,7 +22,6 @@ from thinkingbox_trainer.checkpoints import (
     State,
     checkpoint_bytes,
     occupy,
-    replace_folder,
     rewind,
 )
 from thinkingbox_trainer.checks import EVERY, SEED, TOLERANCE, WRITTEN, Agreement
@@ -36,16 +35,16 @@ from thinkingbox_trainer.ranks import Heartbeat, is_leader, join, lead
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.reprobe import Reprobe
 from thinkingbox_trainer.rollout import Rollouts, Traces
-from thinkingbox_trainer.saving import Saving, sizes, versions
+from thinkingbox_trainer.saving import Saving, sizes, versions, write_model
 from thinkingbox_trainer.steplog import StepLog
 from thinkingbox_trainer.trl_adapter import forget_in_tensorboard, make_trainer
 from thinkingbox_trainer.vllm import demand_server, make_engine
 
 
 def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
-    """Run the recipe, from its newest checkpoint where there is one; paths count from `folder`. The trained weights are
-    written to `OUTPUT/model`, a line of JSON for each step to `OUTPUT/steps.jsonl`. The trainer, for who wants to look
-    at it.
+    """Run the recipe, from its newest checkpoint where there is one; paths count from `folder`. The trained model is
+    written to `OUTPUT/model` (of LoRA the adapters also to `OUTPUT/adapter`), a line of JSON for each step to
+    `OUTPUT/steps.jsonl`. The trainer, for who wants to look at it.
 
     `fresh` sets aside what is in `OUTPUT`. Raises ConfigurationError when it belongs to another run, CheckpointFailed
     when one cannot be written, Terminated after SIGTERM.
@@ -84,9 +83,8 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
             if checkpoints.half() is not None:
                 raise checkpoints.failed(error) from error
             raise
-        trainer.save_model(str(output / ".model.writing"))
+        write_model(trainer, tokenizer, output)
         if progress is not None:
-            replace_folder(output / ".model.writing", output / "model")
             print(f"{output}: {recipe.run.steps} steps are done; {progress.ledger.totals()}")
     return trainer
 
@@ -111,11 +109,13 @@ def _begin(output: Path, stack: ExitStack, *, fresh: bool) -> None:
 
 
 def _demand_space(recipe: Recipe, checkpoints: Checkpoints, model: Any) -> None:
-    weights, trained, width = sizes(model)
+    weights, trained, width, numbers = sizes(model)
     twice = (
         weights if recipe.hardware.sharding == "full" else 0
     )  # once more for the split ones to be taken up from
-    checkpoints.demand_space(checkpoint_bytes(weights=weights, trained=trained, width=width) + twice)
+    checkpoints.demand_space(
+        checkpoint_bytes(weights=weights, trained=trained, width=width, numbers=numbers) + twice
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Writes a checkpoint: what the training library saves into a temporary folder becomes a whole one with our state."""
+"""Writes weights: checkpoints, which are what the training library saves and our state, and models to be served."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from peft import PeftModel
+from peft.tuners.lora import LoraLayer
 from transformers import TrainerCallback
 
-from thinkingbox_trainer.checkpoints import EXPORT, Checkpoints, State
-from thinkingbox_trainer.ranks import lead
+from thinkingbox_trainer.checkpoints import EXPORT, Checkpoints, State, replace_folder
+from thinkingbox_trainer.ranks import is_leader, lead
 
 _SHARD = "5GB"
 
@@ -69,8 +71,59 @@ class _Saved(TrainerCallback):  # type: ignore[misc]
         self._publish(state.global_step)
 
 
+def write_model(trainer: Any, tokenizer: Any, output: Path) -> None:
+    """The trained weights as a whole model in `OUTPUT/model`; what LoRA has trained also alone, in `OUTPUT/adapter`. In
+    every process."""
+    name = "adapter" if _has_adapters(trainer) else "model"
+    half = output / f".{name}.writing"
+    trainer.save_model(str(half))
+    lead((lambda: replace_folder(half, output / name)) if is_leader() else None)
+    if name == "model":
+        return
+    state = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+
+    def publish() -> None:
+        model, whole = _merged(trainer.accelerator.unwrap_model(trainer.model_wrapped), state)
+        whole_half = output / ".model.writing"
+        model.save_pretrained(whole_half, state_dict=whole, max_shard_size=_SHARD)
+        tokenizer.save_pretrained(whole_half)
+        replace_folder(whole_half, output / "model")
+
+    lead(publish if is_leader() else None)
+
+
+def _has_adapters(trainer: Any) -> bool:
+    return isinstance(trainer.accelerator.unwrap_model(trainer.model_wrapped), PeftModel)
+
+
+def _merged(model: Any, state: dict[str, torch.Tensor]) -> tuple[Any, dict[str, torch.Tensor]]:
+    """Of a model with adapters the one under them, and its weights with `alpha / rank * B @ A` added (Hu et al. 2021,
+    LoRA), on the CPU; any other as it is. The adapters stay as they are: taken out again, they would not be the same to
+    the bit."""
+    if not isinstance(model, PeftModel):
+        return model, state
+    name = model.active_adapter
+    added = {
+        f"{path}.base_layer.weight": layer.scaling[name]
+        * (
+            state[f"{path}.lora_B.{name}.weight"].float() @ state[f"{path}.lora_A.{name}.weight"].float()
+        ).cpu()
+        for path, layer in model.named_modules()
+        if isinstance(layer, LoraLayer)
+    }
+    whole = {
+        path.removeprefix("base_model.model.").replace(".base_layer.", "."): (
+            (weight.float().cpu() + added[path]).to(weight.dtype) if path in added else weight
+        )
+        for path, weight in state.items()
+        if ".lora_" not in path
+    }
+    return model.get_base_model(), whole
+
+
 def export(model: Any, state: dict[str, torch.Tensor], tokenizer: Any, folder: Path) -> None:
-    """The weights in bfloat16, as a model that can be loaded; of LoRA the adapter."""
+    """The weights in bfloat16, as a model that can be loaded; those of adapters are merged into it."""
+    model, state = _merged(model, state)
     halves: dict[int, torch.Tensor] = {}  # tied weights stay one
     converted = {
         name: halves.setdefault(one.data_ptr(), one.to(torch.bfloat16).cpu())
@@ -79,10 +132,9 @@ def export(model: Any, state: dict[str, torch.Tensor], tokenizer: Any, folder: P
         for name, one in state.items()
     }
     model.save_pretrained(folder, state_dict=converted, max_shard_size=_SHARD)
-    if (folder / "config.json").exists():
-        config = copy(model.config)
-        config.dtype = "bfloat16"
-        config.save_pretrained(folder)
+    config = copy(model.config)
+    config.dtype = "bfloat16"
+    config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
@@ -90,8 +142,9 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("torch", "transformers", "trl", "peft")}
 
 
-def sizes(model: Any) -> tuple[int, int, int]:
-    """Bytes that a checkpoint has of weights, how many numbers are trained, and bytes of each."""
+def sizes(model: Any) -> tuple[int, int, int, int]:
+    """Bytes that a checkpoint has of weights, how many numbers are trained, bytes of each, and how many numbers the
+    whole model has."""
     trained = [one for one in model.parameters() if one.requires_grad]
     everything = list(model.parameters())
     saved = trained if len(trained) < len(everything) else everything
@@ -100,4 +153,5 @@ def sizes(model: Any) -> tuple[int, int, int]:
         sum(one.numel() * one.element_size() for one in saved),
         sum(one.numel() for one in trained),
         width,
+        sum(one.numel() for one in everything),
     )

@@ -48,6 +48,8 @@ def load(checkpoint: Path) -> Served:
     """Says on standard error how far it is."""
     if not (checkpoint / "config.json").is_file():
         what = "holds no config.json" if checkpoint.is_dir() else "is no folder"
+        if (checkpoint / "adapter_config.json").is_file():
+            what = "holds adapters only, and what is served is a whole model (of a run: `model`, or `export`)"
         raise ConfigurationError(
             f"{checkpoint} {what}: name the folder of a checkpoint, as `save_pretrained` writes it"
         )

@@ -1,4 +1,4 @@
-"""Fifty steps of a real run - episodes with a tool server each, checks, TRL, optimizer - of whose episodes a fifth breaks."""
+"""Fifty steps of a real run - episodes with a tool server each, checks, TRL, optimizer - in which a fifth breaks."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
+from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pytest_thinkingbox.errors import ConfigurationError
@@ -352,7 +353,16 @@ def test_a_recipe_trains_a_model_on_a_suite(world, method, capsys):
         after = AutoModelForCausalLM.from_pretrained(world / "out-full" / "model")
         assert any(not torch.equal(before[name], one) for name, one in after.named_parameters())
     else:
-        assert (world / "out-lora" / "model" / "adapter_model.safetensors").exists()
+        base = AutoModelForCausalLM.from_pretrained(world / "tiny")
+        merged = dict(
+            PeftModel.from_pretrained(base, world / "out-lora" / "adapter")
+            .merge_and_unload()
+            .named_parameters()
+        )
+        after = dict(AutoModelForCausalLM.from_pretrained(world / "out-lora" / "model").named_parameters())
+        assert merged.keys() == after.keys() == before.keys()
+        assert all(torch.allclose(one, merged[name], atol=1e-6) for name, one in after.items())
+        assert any(not torch.allclose(one, before[name], atol=1e-4) for name, one in after.items())
 
 
 def test_a_policy_learns_what_its_checkers_reward(world, tmp_path):
