@@ -41,9 +41,19 @@ def evaluated(
         )  # fmt: skip
     if done.returncode not in (0, 1):
         raise SystemExit(f"pytest ended with {done.returncode}:\n{done.stdout[-4000:]}")
-    [folder] = records.glob("*/campaign.json")
-    rows = CampaignFolder.open(find_campaign(folder.parent)).read_rows()
-    return count_tasks(rows=rows, requested=dict.fromkeys(tasks, attempts))
+    return count_tasks(rows=_campaign(records).read_rows(), requested=dict.fromkeys(tasks, attempts))
+
+
+def demand_same_chat(*campaigns: Path) -> None:
+    """Raises SystemExit unless one `Chat` showed and read all conversations of these campaigns."""
+    chats = {one.chat for records in campaigns for one in _campaign(records).read_records()}
+    if len(chats) != 1 or None in chats:
+        raise SystemExit(f"{' and '.join(map(str, campaigns))} have {len(chats)} interpretations: {chats}")
+
+
+def _campaign(records: Path) -> CampaignFolder:
+    [info] = records.glob("*/campaign.json")
+    return CampaignFolder.open(find_campaign(info.parent))
 
 
 @contextmanager

@@ -26,7 +26,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 from _arena import Arena
 from _curves import Point
 from _demonstrations import DemonstratingAgent, said
-from _evaluation import evaluated
+from _evaluation import demand_same_chat, evaluated
 from _learning_clock import Clock
 from _learning_recipe import ANSWER, FULL, LONGEST, QUICK, Settings, recipe_text
 from _learning_report import Result, Run, in_steps, report, result_of
@@ -169,6 +169,7 @@ def learn(
         after = evaluate(
             seed, settings, newest(folder / variant), judged, folder / f"evaluated-{variant}", clock
         )
+        demand_same_chat(folder / "evaluated-base", folder / f"evaluated-{variant}")
         clock.say(f"{variant}: {rate(after):.3f} on {len(judged)} held-out tasks")
         curve = watch(arena, seed, settings, base, folder / variant, spent, steps, clock)
         result = Result(

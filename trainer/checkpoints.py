@@ -43,7 +43,7 @@ _SPARE = 16 << 20
 
 
 class CheckpointFailed(ThinkingboxError):
-    """A checkpoint could not be written. Those that there are were not touched."""
+    """A checkpoint, or what is logged before it, could not be written. Those that there are were not touched."""
 
 
 class Identity(BaseModel):
@@ -198,15 +198,17 @@ class Checkpoints:
         return path
 
     def failed(self, error: BaseException) -> CheckpointFailed:
-        """For an error while one was written. What was written of it is removed: it holds the room."""
+        """For an error while one was written, or on a full disk. What was written of it is removed: it takes room."""
         half = self.half()
         self._clear()
         whole = self.whole()
         kept = f"{whole[-1]} is whole" if whole else "there is none before it"
-        name = "" if half is None else f" of step {half.name.removeprefix('checkpoint-')}"
+        what, where = "the log of the run", self._output
+        if half is not None:
+            what, where = f"the checkpoint of step {half.name.removeprefix('checkpoint-')}", self.folder
         free = shutil.disk_usage(self.folder).free
         return CheckpointFailed(
-            f"the checkpoint{name} could not be written to {self.folder} ({free / 1e9:.2f} GB are free): {error}; "
+            f"{what} could not be written to {where} ({free / 1e9:.2f} GB are free): {error}; "
             f"{kept}: make room and give the same command again"
         )
 

@@ -16,15 +16,10 @@ from pytest_thinkingbox.episodes.seeds import derive_seed
 from pytest_thinkingbox.errors import InfrastructureDown, ThinkingboxError
 from pytest_thinkingbox.rewards.suite import Suite
 from pytest_thinkingbox.state.diff import same
+from thinkingbox_trainer.fixed import EVERY
 
-EVERY = 10
-"""Steps from one look to the next; step 0 has the first."""
-TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1}
-"""By how much the log-probability of one token (in nats) may differ between sampler and trainer, by the type of the
-weights: both compute the same sums in another order."""
-WRITTEN = 32
-"""Ids of the sequence that both are asked about."""
 SEED = 1
+"""Of the sequence that sampler and trainer are asked about."""
 
 
 class PoliciesDiffer(ThinkingboxError):

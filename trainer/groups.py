@@ -13,8 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-RETRIES = 2
-"""How often an invalid member, or a group with one, is played again."""
+from thinkingbox_trainer.fixed import RETRIES
 
 Refill = Literal["group", "member"]
 

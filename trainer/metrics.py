@@ -118,7 +118,8 @@ def line(metrics: Metrics) -> str:
         asked, broken = metrics["reprobe_episodes"], metrics["reprobe_invalid"]
         told.append(f"pool probed again, {broken}/{asked} episodes invalid")
     if "grad_norm" in metrics:
-        told.append(f"gradient {_shown(metrics['grad_norm'], '.4g')}")
+        gradient = f"gradient {_shown(metrics['grad_norm'], '.4g')}"
+        told.append(f"{gradient}, thrown away: too few groups" if metrics["skipped"] else gradient)
     return "; ".join(told)
 
 

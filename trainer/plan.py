@@ -187,12 +187,14 @@ class Devices:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """`training` at `longest` ids a sequence, and `playing`: on devices of its own, or on the same in turn. `host` are
-    bytes in the memory of the machine for each process. `most` is the longest sequence that fits; `at_once` how many
+    bytes in the memory of the machine for each process, `writing` what the first one takes of it beside while it writes
+    a checkpoint. `most` is the longest sequence that fits; `at_once` how many
     conversations of the full length the playing devices hold, all together."""
 
     training: Devices
     playing: Devices
     host: int
+    writing: int
     most: int
     at_once: int
 
@@ -227,7 +229,14 @@ def plan(recipe: Recipe, shape: Shape) -> Plan:
             synced=True,
         )
     )
-    return Plan(training=training, playing=playing, host=_host(recipe, shape), most=most, at_once=at_once)
+    return Plan(
+        training=training,
+        playing=playing,
+        host=_host(recipe, shape),
+        writing=_writing(recipe, shape),
+        most=most,
+        at_once=at_once,
+    )
 
 
 def _trained(recipe: Recipe, shape: Shape) -> int:
@@ -240,20 +249,33 @@ def _shards(recipe: Recipe) -> int:
     return recipe.hardware.processes if recipe.hardware.sharding == "full" else 1
 
 
-def _kept(recipe: Recipe, shape: Shape) -> dict[str, int]:
+def _unsplit(recipe: Recipe, shape: Shape) -> dict[str, int]:
     """Weights, gradients and two moments, each in 32 bits where it is trained."""
-    kept, shards = _WIDTH[recipe.loaded], _shards(recipe)
+    kept = _WIDTH[recipe.loaded]
     lora = recipe.model.method == "lora"
     trained = _trained(recipe, shape)
     return {
-        "weights": (shape.parameters * kept + (trained * 4 if lora else 0)) // shards,
-        "gradients": trained * (4 if lora else kept) // shards,
-        "moments (AdamW)": trained * 2 * 4 // shards,
+        "weights": shape.parameters * kept + (trained * 4 if lora else 0),
+        "gradients": trained * (4 if lora else kept),
+        "moments (AdamW)": trained * 2 * 4,
     }
+
+
+def _kept(recipe: Recipe, shape: Shape) -> dict[str, int]:
+    """The part of them that one process has."""
+    return {name: needed // _shards(recipe) for name, needed in _unsplit(recipe, shape).items()}
 
 
 def _host(recipe: Recipe, shape: Shape) -> int:
     return sum(_kept(recipe, shape).values()) if recipe.hardware.offload == "optimizer" else 0
+
+
+def _writing(recipe: Recipe, shape: Shape) -> int:
+    """What is split is gathered whole, weights and moments; adapters are merged into a copy; the export has 16 bits."""
+    unsplit = _unsplit(recipe, shape)
+    gathered = 0 if _shards(recipe) == 1 else unsplit["weights"] + unsplit["moments (AdamW)"]
+    merged = shape.parameters * _WIDTH[recipe.loaded] if recipe.model.method == "lora" else 0
+    return gathered + merged + shape.parameters * 2
 
 
 def _fixed(recipe: Recipe, shape: Shape) -> dict[str, int]:

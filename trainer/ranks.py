@@ -15,9 +15,8 @@ import torch.distributed as dist
 from accelerate import PartialState
 
 from pytest_thinkingbox.errors import ThinkingboxError
+from thinkingbox_trainer.fixed import ROLLOUT_SECONDS
 
-ROLLOUT_SECONDS = 6 * 3600
-"""How long other ranks wait for what rank 0 does, while it lives."""
 _HERE, _DONE, _FAILED = 0, 1, 1 << 20
 """What a rank says at a meeting; the sum tells whether all are done, or any has failed."""
 _Made = TypeVar("_Made")

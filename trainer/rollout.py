@@ -15,14 +15,10 @@ from pytest_thinkingbox.errors import ThinkingboxError
 from pytest_thinkingbox.rewards.player import Player
 from pytest_thinkingbox.rewards.suite import Reward, Suite, reward_of
 from thinkingbox_trainer.checks import is_sampled, looked_again
+from thinkingbox_trainer.fixed import MOST_INVALID, MOST_SKIPPED
 from thinkingbox_trainer.groups import Cursor, Member, Rules, fill
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.metrics import Metrics, Tally
-
-MOST_INVALID = 0.5
-"""Over this share of invalid episodes in a step the training stops: it would learn from an outage."""
-MOST_SKIPPED = 2
-"""After so many steps in a row without enough groups the training stops."""
 
 
 class TrainingStopped(ThinkingboxError):
@@ -134,9 +130,11 @@ class Rollouts:
 
         began = time.perf_counter()
         filled = fill(self._cursor.step() if tasks is None else tasks, play, self._rules)
+        skip = 2 * len(filled.accepted) < self._rules.groups
         metrics = {
             "step": number,
             **tally.metrics(filled, self._rules),
+            "skipped": int(skip),
             "seconds_episodes": time.perf_counter() - began,
             **seen,
         }
@@ -146,7 +144,6 @@ class Rollouts:
                 f"step {number}: {filled.invalid} of {filled.episodes} episodes were invalid; look at what is down "
                 "before you go on"
             )
-        skip = 2 * len(filled.accepted) < self._rules.groups
         self._skipped = self._skipped + 1 if skip else 0
         if self._skipped >= MOST_SKIPPED:
             raise TrainingStopped(

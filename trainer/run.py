@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -24,9 +25,10 @@ from thinkingbox_trainer.checkpoints import (
     occupy,
     rewind,
 )
-from thinkingbox_trainer.checks import EVERY, SEED, TOLERANCE, WRITTEN, Agreement
+from thinkingbox_trainer.checks import SEED, Agreement
 from thinkingbox_trainer.ending import ending_on_sigterm
 from thinkingbox_trainer.engine import TransformersEngine, logprobs
+from thinkingbox_trainer.fixed import EVERY, TOLERANCE, WRITTEN
 from thinkingbox_trainer.groups import Cursor, Rules
 from thinkingbox_trainer.ledger import Ledger
 from thinkingbox_trainer.metrics import Metrics
@@ -80,13 +82,17 @@ def train(recipe: Recipe, *, folder: Path, fresh: bool = False) -> Any:
         try:
             trainer.train(resume_from_checkpoint=None if since is None else str(since))
         except Exception as error:
-            if checkpoints.half() is not None:
+            if checkpoints.half() is not None or _is_full_disk(error):
                 raise checkpoints.failed(error) from error
             raise
         write_model(trainer, tokenizer, output)
         if progress is not None:
             print(f"{output}: {recipe.run.steps} steps are done; {progress.ledger.totals()}")
     return trainer
+
+
+def _is_full_disk(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _agree(recipe: Recipe, progress: _Progress | None, number: int, model: Any, device: Any) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_thinkingbox.errors import ConfigurationError
 from thinkingbox_trainer.commands import launch_command, training_server_command
+from thinkingbox_trainer.fixed import fixed_lines
 from thinkingbox_trainer.plan import Devices, Plan, plan, shape_of
 from thinkingbox_trainer.pool import manifest_of
 from thinkingbox_trainer.recipe import REFERENCE, Recipe, Sampling, deviations, settings
@@ -26,6 +27,10 @@ def dry_run_lines(recipe: Recipe, *, folder: Path) -> Iterator[str]:
     configuration is known."""
     for name, value in settings(recipe):
         yield f"{name} = {value!r}"
+    yield ""
+    yield "the same in every run:"
+    for line in fixed_lines(lora=recipe.model.method == "lora", dtype=recipe.model.dtype):
+        yield f"  {line}"
     yield ""
     yield "deviations from the reference:"
     for line in deviations(recipe) or ["none"]:
@@ -83,6 +88,7 @@ def plan_lines(made: Plan, recipe: Recipe) -> Iterator[str]:
         yield from device_lines(devices)
     if made.host:
         yield f"memory of the machine, each process: {made.host / 1e9:.3f} GB for what is offloaded"
+    yield f"memory of the first process's machine while a checkpoint is written: {made.writing / 1e9:.3f} GB more"
     yield (
         f"longest sequence that fits: {made.most:,} ids; the recipe says {recipe.episodes.longest:,}, the reference "
         f"had {REFERENCE['episodes.longest']:,}"

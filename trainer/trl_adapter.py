@@ -26,9 +26,9 @@ from trl import GRPOConfig, GRPOTrainer
 
 from pytest_thinkingbox.errors import ConfigurationError, ThinkingboxError
 from thinkingbox_trainer.commands import launch_command
+from thinkingbox_trainer.fixed import LORA, TRAINER
 from thinkingbox_trainer.handing import Handing, demand_one_reward
 from thinkingbox_trainer.metrics import numbers
-from thinkingbox_trainer.ranks import ROLLOUT_SECONDS
 from thinkingbox_trainer.recipe import Recipe
 from thinkingbox_trainer.rollout import Step
 from thinkingbox_trainer.saving import Saving
@@ -221,8 +221,8 @@ def _lora(recipe: Recipe) -> LoraConfig:
         r=recipe.model.lora_rank,
         lora_alpha=recipe.model.lora_alpha,
         target_modules=recipe.model.lora_targets,
-        lora_dropout=0.0,
         task_type="CAUSAL_LM",
+        **LORA,
     )
 
 
@@ -233,8 +233,6 @@ def _sampler(recipe: Recipe) -> dict[str, Any]:
         "use_vllm": True,
         "vllm_mode": "server",
         "vllm_server_base_url": recipe.generation.base_url,
-        # Otherwise the sampler's probabilities would not be looked at.
-        "vllm_importance_sampling_correction": True,
     }
 
 
@@ -255,24 +253,19 @@ def _config(recipe: Recipe, output: Path, *, saves: bool) -> GRPOConfig:
         top_p=sampling.top_p,
         top_k=sampling.top_k,
         learning_rate=algorithm.learning_rate,
-        lr_scheduler_type="constant",
         weight_decay=algorithm.weight_decay,
         max_grad_norm=algorithm.max_grad_norm,
         beta=algorithm.kl,
         epsilon=algorithm.clip_low,
         epsilon_high=algorithm.clip_high,
         scale_rewards=algorithm.scale_rewards,
-        loss_type="dapo",  # the mean over all tokens of the step, since a step generates once
-        mask_truncated_completions=False,
+        **TRAINER,
         **_sampler(recipe),
         vllm_importance_sampling_mode=algorithm.importance_mode,
         vllm_importance_sampling_clip_max=algorithm.importance_cap,
         gradient_checkpointing=hardware.gradient_checkpointing,
         bf16=recipe.model.dtype == "bfloat16",
         use_cpu=on_cpu,
-        shuffle_dataset=False,
-        ddp_timeout=ROLLOUT_SECONDS,
-        logging_steps=1,
         save_strategy="steps" if saves else "no",
         save_steps=recipe.checkpoints.every,
         report_to=recipe.run.report_to,

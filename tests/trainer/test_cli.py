@@ -14,6 +14,7 @@ import pytest
 from tests.trainer.recipes import OFFLOAD, SHAPELESS, SPLIT, VLLM, write_recipe
 from tests.trainer.test_evaluation import write as write_evaluation
 from thinkingbox_trainer import cli
+from thinkingbox_trainer.fixed import TRAINER
 from thinkingbox_trainer.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,11 @@ def test_a_dry_run_prints_every_setting_and_every_deviation(tmp_path, bare, caps
     settings = {f"{part}.{name}" for part, names in recipe.items() if names is not None for name in names}
     assert settings - {line.split(" = ")[0].strip() for line in shown.splitlines()} == set()
     assert "algorithm.clip_low = 0.2" in shown
+    assert [name for name, value in TRAINER.items() if f"\n  {name} = {value!r}\n" not in shown] == []
+    assert "\n  lr_scheduler_type = 'constant'\n" in shown
+    assert "played again 2 times at most" in shown
+    assert "differ by 0.001 nats in a token of 32" in shown
+    assert "while a checkpoint is written: 0.001 GB more" in shown
     assert "run.steps = 2, the reference had 50" in shown
     assert shown.rstrip().endswith("thinkingbox-train RECIPE.toml")
 

@@ -34,6 +34,12 @@ def test_the_learning_benchmark_goes_from_a_model_made_here_to_two_evaluations(t
         18 * 3 + sum(step["episodes"] for step in result["steps"][:done]) for done in (0, 1, 2)
     ]
     assert printed["claims"] == {}
+    chats = [
+        {json.loads(line)["chat"] for line in records.read_text("utf-8").splitlines()}
+        for records in sorted((tmp_path / "seed-7").glob("evaluated-*/*/attempts.jsonl"))
+    ]
+    assert len(chats) == 2
+    assert len(chats[0] | chats[1]) == 1
     assert "<polyline" in (tmp_path / "learning-selection.svg").read_text("utf-8")
     spent = 18 * 3 + sum(step["episodes"] for step in result["steps"])
     assert printed["figures"][0]["episodes"] == spent

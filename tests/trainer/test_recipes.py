@@ -173,6 +173,7 @@ def test_the_reference_needs_what_it_comes_to_by_hand() -> None:
         "logits": 16384 * 248320 * 4 * 2,
     }
     assert made.host == 26_895_998_464 * 16 // 16
+    assert made.writing == 26_895_998_464 * (4 + 8 + 2)
     assert (made.training.total, made.training.available) == (60_487_218_496, 72_000_000_000)
     assert made.most == 20_312
 
@@ -211,6 +212,7 @@ def test_lora_trains_the_adapters_only() -> None:
     assert made.training.needs["moments (AdamW)"] == trained * 8 // 4
     assert made.training.needs["weights"] == (26_895_998_464 * 2 + trained * 4) // 4
     assert (made.fits, made.most, made.at_once) == (True, 17_502, 64)
+    assert made.writing == 26_895_998_464 * (2 + 2 + 2) + trained * (4 + 8)
 
 
 def test_one_gpu_trains_and_generates_in_turn() -> None:

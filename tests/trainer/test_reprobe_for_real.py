@@ -125,7 +125,7 @@ def test_probes_are_counted_in_the_ledger_and_in_no_step(ran):
 
 NAMES = (
     "reward", "invalid_share", "uniform_share", "groups_replaced", "episodes", "tokens_written", "seconds_model",
-    "seconds_tools", "seconds_user", "seconds_grading",
+    "seconds_tools", "seconds_user", "seconds_grading", "skipped",
 )  # fmt: skip
 
 

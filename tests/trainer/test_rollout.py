@@ -184,7 +184,7 @@ def test_a_step_has_a_row_for_each_member_of_each_group(rollouts):
         told = [one for one, mask in zip(row.completion, row.mask, strict=True) if not mask]
         assert "<tool_response>\ndone\n</tool_response>" in ByteTokenizer().decode(told)
     assert {step.rows[at].task for at in range(4)} == {step.rows[0].task}
-    assert not step.skip
+    assert (step.skip, step.metrics["skipped"]) == (False, 0)
 
 
 def test_the_same_seed_makes_the_same_step(rollouts):
@@ -207,7 +207,7 @@ def test_what_is_missing_is_filled_up_with_rows_under_a_mask(rollouts):
     step = rollouts(Policy(always="closed")).step(0)
     assert rewards(step) == [None] * 8
     assert [row.mask for row in step.rows] == [[0]] * 8
-    assert step.skip
+    assert (step.skip, step.metrics["skipped"]) == (True, 1)
     assert step.metrics["groups_uniform"] == 4
     assert math.isnan(step.metrics["reward"])
 

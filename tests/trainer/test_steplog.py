@@ -14,6 +14,7 @@ PLAYED = {
     "groups_replaced": 5, "groups_refilled": 2, "episodes": 190, "episodes_invalid": 7, "invalid_share": 7 / 190,
     "tokens_trained": 9000, "tokens_written": 12345, "length_clean": 61.5, "length_refilled": math.nan,
     "seconds_model": 12.34, "seconds_tools": 0.5, "seconds_user": 0.0, "seconds_grading": 1.25, "regraded": 0,
+    "skipped": 0,
     "invalid": {"test_a.py::test_a": {"2": 7}},
 }  # fmt: skip
 
@@ -38,6 +39,13 @@ def test_a_step_is_one_line_for_a_person_with_denominators(log):
         "step 3: reward 0.250; 17/18 groups; 4/22 zero-variance, 5 replaced, 2 refilled; 7/190 episodes invalid; "
         "12,345 tokens; waiting (s, of all episodes): model 12.3, tools 0.5, user 0.0, grading 1.2; gradient 0.125"
     ]
+
+
+def test_a_gradient_that_moved_nothing_is_told_as_such(log):
+    log.played({**PLAYED, "skipped": 1})
+    log.updated({"grad_norm": 0.125, "loss": -0.5})
+    assert log.said[0].endswith("; gradient 0.125, thrown away: too few groups")
+    assert log.written()[0]["skipped"] == 1
 
 
 def test_a_step_is_one_line_of_json_with_its_update(log):

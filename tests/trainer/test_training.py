@@ -27,8 +27,9 @@ from pytest_thinkingbox.tokens.chat import Chat
 from tests.rewards.suites import forgotten
 from tests.trainer.recipes import LORA, write_recipe
 from tests.trainer.tiny import write_world
-from thinkingbox_trainer.checks import TOLERANCE, Agreement, PoliciesDiffer
+from thinkingbox_trainer.checks import Agreement, PoliciesDiffer
 from thinkingbox_trainer.engine import TransformersEngine, logprobs
+from thinkingbox_trainer.fixed import TOLERANCE
 from thinkingbox_trainer.recipe import read_recipe
 from thinkingbox_trainer.rollout import Row, Step
 from thinkingbox_trainer.run import train
