@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl import GRPOConfig
 
 from pytest_thinkingbox.errors import ConfigurationError
 from pytest_thinkingbox.tokens.chat import Chat
@@ -29,11 +31,11 @@ from tests.trainer.recipes import LORA, write_recipe
 from tests.trainer.tiny import write_world
 from thinkingbox_trainer.checks import Agreement, PoliciesDiffer
 from thinkingbox_trainer.engine import TransformersEngine, logprobs
-from thinkingbox_trainer.fixed import TOLERANCE
+from thinkingbox_trainer.fixed import TOLERANCE, TRAINER
 from thinkingbox_trainer.recipe import read_recipe
 from thinkingbox_trainer.rollout import Row, Step
 from thinkingbox_trainer.run import train
-from thinkingbox_trainer.trl_adapter import make_trainer
+from thinkingbox_trainer.trl_adapter import _config, make_trainer
 
 pytestmark = [
     pytest.mark.slow,
@@ -389,3 +391,19 @@ def test_a_policy_learns_what_its_checkers_reward(world, tmp_path):
     lines = (folder / "out" / "steps.jsonl").read_text("utf-8").splitlines()
     rewards = [json.loads(line)["reward"] for line in lines]
     assert sum(rewards[-4:]) / 4 - sum(rewards[:4]) / 4 > 0.15
+
+
+OF_THE_RECIPE = {
+    "per_device_train_batch_size", "max_steps", "learning_rate", "weight_decay", "gradient_accumulation_steps",
+    "steps_per_generation", "gradient_checkpointing", "report_to", "save_steps", "seed", "num_generations",
+    "max_completion_length", "temperature", "top_p", "top_k", "epsilon", "epsilon_high", "beta", "scale_rewards",
+    "vllm_importance_sampling_mode", "vllm_importance_sampling_clip_max", "max_grad_norm", "num_iterations", "bf16",
+}  # fmt: skip
+
+
+def test_the_library_is_told_nothing_that_a_dry_run_does_not_print(world, tmp_path):
+    told = _config(read_recipe(write_recipe(world)), tmp_path, saves=True)
+    default = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to=[])
+    names = {one.name for one in fields(told) if getattr(told, one.name) != getattr(default, one.name)}
+    assert names - OF_THE_RECIPE - set(TRAINER) == {"disable_tqdm"}
+    assert {name: getattr(told, name) for name in TRAINER} == TRAINER
