@@ -40,6 +40,14 @@ def test_what_is_no_checkpoint_is_named(tmp_path):
         serve(tmp_path, host="127.0.0.1", port=0)
 
 
+def test_adapters_alone_are_no_model(tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(
+        ConfigurationError, match=r"holds adapters only, .* whole model \(of a run: `model`, or"
+    ):
+        serve(tmp_path, host="127.0.0.1", port=0)
+
+
 def test_a_port_is_a_number_of_sixteen_bits(capsys):
     with pytest.raises(SystemExit):
         main(["serve", "checkpoint", "--port=70000"])
