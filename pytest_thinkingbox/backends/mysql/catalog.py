@@ -251,7 +251,7 @@ def _shown(
     try:
         return query(connection, f"SHOW CREATE {what} {sql.name(name)}")[0]
     except MySQLError as error:
-        if objects is None or sql.is_lost(error):
+        if objects is None or sql.is_outage(error):
             raise
         objects[unreadable(what.lower(), name)] = because(error)
         return None

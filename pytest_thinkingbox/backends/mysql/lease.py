@@ -97,9 +97,15 @@ class MySQLLease:
                 except _UNREADABLE:
                     if not self._template.ddl or not self.alive():
                         raise
-                    return self._changes_in_part()
+                    return self._with_room(self._changes_in_part())
         finally:
             self._on_read()
+
+    def _with_room(self, diff: StateDiff) -> StateDiff:
+        """An agent is to blame for what cannot be read only where the server could have read it."""
+        if any(one.type.startswith(UNREADABLE) for one in diff.schema) and not self._server.has_room():
+            raise InfrastructureDown(f"{self.database} cannot be read: the database server has no disk left")
+        return diff
 
     def _changes_in_part(self) -> StateDiff:
         """An agent can define what no reading survives: a column that overflows, a view of itself. Each is a change of
@@ -174,7 +180,7 @@ class MySQLLease:
         try:
             connection = self._server.connect(self.database, seconds=seconds)
             yield connection
-        except sql.LOST as error:
+        except MySQLError as error:
             by_agent = connection is not None and sql.is_lost(error) and self._template.ddl and self.alive()
             if by_agent or not sql.is_outage(error):
                 raise
@@ -249,7 +255,7 @@ class MySQLLease:
             if sql.is_refused_login(error):
                 return False
             return sql.is_full(error) or not (self.alive() and self._server.lets_in(self.database))
-        if sql.number_of(error) in sql.NO_DISK:
+        if sql.is_no_disk(error):
             return not self._server.has_room()
         return (lost or sql.is_outage(error)) and not self.alive()
 

@@ -23,7 +23,10 @@ _OUTAGES = frozenset({
 
 _ENDED = 1927  # MariaDB's for a session that was ended
 
-NO_DISK = frozenset({ER.DISK_FULL, ER.RECORD_FILE_FULL})
+_NO_DISK = frozenset({ER.DISK_FULL, ER.RECORD_FILE_FULL})
+_OF_FILES = frozenset({3, ER.ERROR_ON_WRITE, ER.GET_ERRNO})
+"""What the server could not do with a file, for whatever reason; 3 is that of its own file functions."""
+_NO_SPACE = re.compile(r"\b(?:errcode|errno|error):? 28\b", re.IGNORECASE)
 
 _LOGIN_REFUSED = frozenset({
     ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.BAD_DB_ERROR, ER.TOO_MANY_USER_CONNECTIONS,
@@ -69,7 +72,13 @@ def query(connection: Connection, statement: str | bytes) -> list[tuple[Any, ...
 
 def is_outage(error: MySQLError) -> bool:
     """Whether the server is to blame: PyMySQL has one class for that and for much that a statement does wrong."""
-    return is_lost(error) or number_of(error) in _OUTAGES
+    return is_lost(error) or number_of(error) in _OUTAGES or is_no_disk(error)
+
+
+def is_no_disk(error: MySQLError) -> bool:
+    """Whether it says that a disk is full."""
+    number = number_of(error)
+    return number in _NO_DISK or (number in _OF_FILES and bool(_NO_SPACE.search(first_line(error))))
 
 
 def number_of(error: MySQLError) -> int | None:

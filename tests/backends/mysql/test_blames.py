@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pymysql
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from pytest_thinkingbox.backends.mysql import MySQLBackend
+from pytest_thinkingbox.backends.mysql import lease as module
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
+from pytest_thinkingbox.declare import Environment
 from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.tools.failures import DatabaseWatch
@@ -216,3 +219,69 @@ def test_an_engine_of_the_tools_own_is_judged_by_the_same_rule(
 def test_a_server_that_can_write_has_room(shared: MySQLBackend) -> None:
     assert shared._server.has_room()
     assert execute(connect(shared._url), f"SHOW TABLES IN {shared._server.home} LIKE 'room%'") == []
+
+
+NO_SPACE = {
+    "a temporary table": pymysql.OperationalError(
+        1021, "Disk got full writing '.' (Errcode: 28 \"No space\")"
+    ),
+    "an engine": pymysql.OperationalError(
+        1030, "Got error 28 - 'No space left on device' from storage engine"
+    ),
+    "MariaDB's engine": pymysql.OperationalError(
+        1030, 'Got error 28 "No space left" from storage engine Aria'
+    ),
+    "a file": pymysql.InternalError(3, "Error writing file '/tmp/MYfd=26' (OS errno 28 - No space left)"),
+    "MariaDB's file": pymysql.OperationalError(
+        1026, "Error writing file './t' (errno: 28 \"No space left\")"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NO_SPACE)
+@pytest.mark.parametrize("environment", [ENVIRONMENT, WITH_DDL], ids=["rows", "ddl"])
+@only_mariadb
+def test_a_disk_that_is_full_while_the_end_is_read_is_an_outage(
+    shared: MySQLBackend, monkeypatch: pytest.MonkeyPatch, environment: Environment, what: str
+) -> None:
+    lease = shared.acquire(environment, None, attempt_id="a")
+    lease.cut()
+    monkeypatch.setattr(module, "full_changes", raising(NO_SPACE[what]))
+    with pytest.raises(InfrastructureDown, match=r"cannot be reached: (Disk|Got|Error)"):
+        lease.read_changes(audit=True)
+    lease.release()
+
+
+@pytest.mark.parametrize("room", [True, False])
+@only_mariadb
+def test_what_cannot_be_read_is_the_agents_doing_only_where_the_server_has_room(
+    shared: MySQLBackend, monkeypatch: pytest.MonkeyPatch, room: bool
+) -> None:
+    lease = shared.acquire(WITH_DDL, None, attempt_id="a")
+    lease.cut()
+    monkeypatch.setattr(module, "full_changes", raising(pymysql.OperationalError(1030, "Got error 168")))
+    monkeypatch.setattr(lease._server, "has_room", lambda: room)
+    if room:
+        found = {(one.type, one.name) for one in lease.read_changes(audit=True).schema}
+        assert found == {("reading of table", "orders"), ("reading of table", "lines")}
+    else:
+        with pytest.raises(InfrastructureDown, match="no disk left"):
+            lease.read_changes(audit=True)
+    lease.release()
+
+
+@pytest.mark.parametrize("what", NO_SPACE)
+@pytest.mark.parametrize("room", [True, False])
+@only_mariadb
+def test_who_says_that_a_disk_is_full_is_believed_where_there_is_no_room(
+    lease: MySQLLease, monkeypatch: pytest.MonkeyPatch, what: str, room: bool
+) -> None:
+    monkeypatch.setattr(lease._server, "has_room", lambda: room)
+    assert lease.blames(NO_SPACE[what], connecting=False, lost=False) is not room
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
