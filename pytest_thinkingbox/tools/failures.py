@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import ExceptionContext
 
 
+_FULL = 1040
+"""MySQL's number, and MariaDB's, for a server that takes no more connections; other drivers have texts."""
+
+
 class Blames(Protocol):
     """`Lease.blames`: whether the database itself is to blame for an error of a driver."""
 
@@ -45,7 +49,7 @@ class DatabaseWatch:
         """Look at an exception that escaped from a tool, and at those that caused it."""
         for one in _chain(error):
             if isinstance(one, DBAPIError):
-                self._look(one.orig or one, connecting=False, lost=one.connection_invalidated)
+                self._look(one.orig or one, connecting=_found_it_full(one), lost=one.connection_invalidated)
             else:
                 self._look(one, connecting=False, lost=False)
 
@@ -59,6 +63,16 @@ class DatabaseWatch:
     def _look(self, error: BaseException, *, connecting: bool, lost: bool) -> None:
         if self.dead is None and self._blames(error, connecting=connecting, lost=lost):
             self.dead = first_line(error)
+
+
+def _found_it_full(error: DBAPIError) -> bool:
+    """Whether no connection could be opened because the server has none left.
+
+    Without a statement is also what ends a transaction, for which no server has this number; with one, an agent may
+    have raised it.
+    """
+    number = next(iter(error.orig.args), None) if error.orig is not None else None
+    return error.statement is None and not error.connection_invalidated and number == _FULL
 
 
 def sentence(error: DBAPIError) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pymysql
 import pytest
 from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import DBAPIError
 
 from pytest_thinkingbox.backends.mysql import MySQLBackend
 from pytest_thinkingbox.backends.mysql import lease as module
@@ -213,6 +215,47 @@ def test_an_engine_of_the_tools_own_is_judged_by_the_same_rule(
     assert (watch.dead is not None) is (ended == "all sessions")
     own.dispose()
     lease.release()
+
+
+def seen_of_an_own_engine(lease: MySQLLease, statement: str) -> str | None:
+    """Of a tool that connects by itself, and executes this."""
+    watch = DatabaseWatch(lease.blames)
+    own = create_engine(lease.url)
+    try:
+        with own.connect() as connection:
+            connection.exec_driver_sql(statement)
+    except DBAPIError as error:
+        watch.saw(error)
+    else:
+        raise AssertionError("nothing failed")
+    own.dispose()
+    return watch.dead
+
+
+def test_a_full_server_is_an_outage_for_an_engine_of_the_tools_own(
+    lease: MySQLLease, admin: pymysql.Connection
+) -> None:
+    [(most,)] = execute(admin, "SELECT @@GLOBAL.max_connections")
+    held = []
+    execute(admin, "SET GLOBAL max_connections = 10")
+    try:
+        with suppress(pymysql.OperationalError):  # the one for which there is no connection left
+            while True:
+                held.append(connect(lease._server.url.render_as_string(hide_password=False)))
+        assert seen_of_an_own_engine(lease, "SELECT 1") == "(1040, 'Too many connections')"
+    finally:
+        execute(admin, f"SET GLOBAL max_connections = {most}")
+        for one in held:
+            one.close()
+
+
+def test_what_its_user_may_not_is_no_outage_for_an_engine_of_the_tools_own(lease: MySQLLease) -> None:
+    held = [connect(lease.url) for _ in range(CONNECTION_LIMIT)]
+    assert seen_of_an_own_engine(lease, "SELECT 1") is None
+    for one in held:
+        one.close()
+    too_many = "SIGNAL SQLSTATE '08004' SET MESSAGE_TEXT = 'Too many connections', MYSQL_ERRNO = 1040"
+    assert seen_of_an_own_engine(lease, too_many) is None
 
 
 @only_mariadb
