@@ -67,14 +67,14 @@ def engine_of_attempt(url: URL, *, gate: Gate, server: str) -> Engine:
     )
 
 
-def read_only_engine(url: URL, *, alive: Callable[[], bool]) -> Engine:
-    """Every statement is a transaction of its own.
+def read_only_engine(url: URL, *, alive: Callable[[], bool], limited: bool) -> Engine:
+    """Every statement is a transaction of its own, and with `limited` has to answer in time.
 
     A write raises ReadOnlyState, a server that is gone, as `alive` says, InfrastructureDown.
     """
 
     def connect() -> Any:
-        connection = open_connection(url, init_command=_UTC, read_timeout=READ_SECONDS)
+        connection = open_connection(url, init_command=_UTC, read_timeout=READ_SECONDS if limited else None)
         query(connection, "SET SESSION TRANSACTION READ ONLY")
         return connection
 

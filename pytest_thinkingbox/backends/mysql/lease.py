@@ -170,12 +170,14 @@ class MySQLLease:
             self._server.execute(
                 f"CREATE DATABASE IF NOT EXISTS {sql.name(self.database)} {self._template.defaults}"
             )
-        with self._connected(seconds=seconds or server.READ_SECONDS) as connection:
+            # Without DDL nothing holds a reader up but the size of the seed.
+            seconds = seconds or server.READ_SECONDS
+        with self._connected(seconds=seconds) as connection:
             query(connection, values.SETTINGS)
             yield connection
 
     @contextmanager
-    def _connected(self, *, seconds: float) -> Iterator[sql.Connection]:
+    def _connected(self, *, seconds: float | None) -> Iterator[sql.Connection]:
         connection = None
         try:
             connection = self._server.connect(self.database, seconds=seconds)
@@ -190,7 +192,7 @@ class MySQLLease:
                 self._server.leave(connection)
 
     def rebuild(self, diff: StateDiff) -> None:
-        with self._lock, self._connected(seconds=server.READ_SECONDS) as connection:
+        with self._lock, self._connected(seconds=None) as connection:
             rebuild(connection, self._template.catalog, diff, owner=self.owner)
             query(connection, values.SETTINGS)
             if not same(self._changes(connection), diff):
@@ -235,14 +237,14 @@ class MySQLLease:
     def connect_after(self) -> Connection:
         with self._lock:
             self._check_cut()
-            return self._open(self.database)
+            return self._open(self.database, limited=self._template.ddl)
 
     def connect_before(self) -> Connection:
-        return self._open(self._template.name)
+        return self._open(self._template.name, limited=False)
 
-    def _open(self, database: str) -> Connection:
+    def _open(self, database: str, *, limited: bool) -> Connection:
         url = self._server.url_of(database, user=self._reader.name, password=self._reader.password)
-        return read_only_engine(url, alive=self._server.alive).connect()
+        return read_only_engine(url, alive=self._server.alive, limited=limited).connect()
 
     def alive(self) -> bool:
         return self._server.alive()

@@ -30,7 +30,7 @@ WAIT_SECONDS = 5
 """For what a session of an attempt holds. One that does not end keeps its database, not who wants to drop it."""
 _OLDEST = {"MariaDB": (10, 6), "MySQL": (8, 0)}
 READ_SECONDS = 300
-"""For one statement that reads what an attempt left."""
+"""For one statement that reads what an agent may have defined."""
 _LONGEST_PART = 20
 """Names of users are at most 32 characters in MySQL."""
 _READ_ONLY = 3989  # ER_SCHEMA_READ_ONLY, which PyMySQL does not name

@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 from pytest_thinkingbox.backends import sweep_server
 from pytest_thinkingbox.backends.base import NotInRecord
 from pytest_thinkingbox.backends.mysql import MySQLBackend
+from pytest_thinkingbox.backends.mysql.compare import full_changes
 from pytest_thinkingbox.backends.mysql.lease import MySQLLease
 from pytest_thinkingbox.backends.mysql.template import Template
 from pytest_thinkingbox.backends.mysql.users import CONNECTION_LIMIT
@@ -29,7 +30,7 @@ from pytest_thinkingbox.state.model import RowChange, StateDiff
 from tests.backends.pools import settle
 
 from .conftest import Make
-from .worlds import SHOP, changes_after, environment_of, execute, need_version, only_mysql, raw
+from .worlds import SHOP, changes_after, environment_of, execute, need_version, only_mariadb, only_mysql, raw
 
 SHOP_ENVIRONMENT = environment_of(*SHOP)
 
@@ -562,3 +563,26 @@ def test_a_server_that_dies_with_a_template_before_its_seed_was_looked_at_is_beg
     assert backend.seed_hash(SHOP_ENVIRONMENT) == make().seed_hash(SHOP_ENVIRONMENT)
     assert backend._server.alive()
     assert backend._template(SHOP_ENVIRONMENT, None) not in died
+
+
+@only_mariadb
+def test_a_large_seed_that_no_agent_could_define_is_read_for_as_long_as_it_takes(
+    shared: MySQLBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(hashing: Any, connection: pymysql.Connection, *arguments: Any, **more: Any) -> list[RowChange]:
+        execute(connection, "SELECT SLEEP(1.5)")
+        return full_changes(hashing, connection, *arguments, **more)
+
+    for where in ("server", "engines"):
+        monkeypatch.setattr(f"pytest_thinkingbox.backends.mysql.{where}.READ_SECONDS", 1)
+    monkeypatch.setattr("pytest_thinkingbox.backends.mysql.lease.full_changes", slow)
+    row = {"id": 2, "status": "open", "total": Decimal("20.50")}
+    change = RowChange("update", "orders", (2,), row, row | {"status": "paid"})
+    lease = shared.acquire(SHOP_ENVIRONMENT, None, attempt_id="a")
+    lease.rebuild(StateDiff(rows=(change,)))
+    lease.cut()
+    assert lease.read_changes(audit=True) == StateDiff(rows=(change,))
+    for connection in (lease.connect_after(), lease.connect_before()):
+        with connection:
+            assert connection.execute(text("SELECT SLEEP(1.5)")).scalar() == 0
+    lease.release()
