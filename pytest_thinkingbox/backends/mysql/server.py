@@ -26,6 +26,8 @@ from pytest_thinkingbox.errors import ConfigurationError, InfrastructureDown
 
 _CONNECT_SECONDS = 10
 _LOCK_SECONDS = 600
+_END_SECONDS = 5
+"""For another process of the campaign that ends at the same time."""
 WAIT_SECONDS = 5
 """For what a session of an attempt holds. One that does not end keeps its database, not who wants to drop it."""
 _OLDEST = {"MariaDB": (10, 6), "MySQL": (8, 0)}
@@ -191,9 +193,10 @@ class MySQLServer:
         """Agents cannot know it."""
         return sql.text(f"tb_{token_of(str(self.url.password), campaign.part, what)}")
 
-    def _remove_dead(self, connection: Connection, campaign: Campaign) -> list[str]:
-        """What a campaign left of which no process lives, unless somebody else is about to remove it."""
-        with self._alone(connection, campaign, seconds=0) as alone:
+    def _remove_dead(self, connection: Connection, campaign: Campaign, *, seconds: int = 0) -> list[str]:
+        """What a campaign left of which no process lives, unless somebody else is about to remove it and does not end
+        within so many seconds."""
+        with self._alone(connection, campaign, seconds=seconds) as alone:
             return (
                 _remove(connection, campaign, self.kind)
                 if alone and not _is_held(connection, campaign)
@@ -323,7 +326,8 @@ class MySQLServer:
         with suppress(*sql.LOST):
             connection = self.connect()
             try:
-                self._remove_dead(connection, self.campaign)
+                # Whoever ends at the same time may have looked before this process let go, and removes nothing.
+                self._remove_dead(connection, self.campaign, seconds=_END_SECONDS)
             finally:
                 shut(connection)
 

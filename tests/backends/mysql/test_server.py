@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from typing import Any
 
 import pymysql
@@ -15,10 +16,11 @@ from pytest_thinkingbox.backends.mysql import server as module
 from pytest_thinkingbox.backends.mysql.server import MySQLServer, campaign_named
 from pytest_thinkingbox.backends.mysql.sql import query
 from pytest_thinkingbox.backends.server.claims import Claim
+from pytest_thinkingbox.backends.server.names import Campaign
 from pytest_thinkingbox.backends.server.plan import ServerPlan
 from pytest_thinkingbox.errors import ConfigurationError
 
-from .worlds import connect, execute
+from .worlds import connect, execute, only_mariadb
 
 
 def test_who_is_no_administrator_is_told_so(server: str, admin: pymysql.Connection) -> None:
@@ -68,6 +70,28 @@ def test_a_campaign_begins_while_another_one_sweeps(server: str, monkeypatch: py
     begun.execute(f"SELECT * FROM {begun.home}.templates")
     begun.close()
     other.close()
+
+
+@only_mariadb
+def test_a_process_that_ends_while_another_one_looks_after_it_removes_the_campaign(
+    server: str, admin: pymysql.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = campaign_named(f"ends-{secrets.token_hex(4)}")
+    first, last = (MySQLServer(server, campaign=campaign) for _ in range(2))
+    ending = threading.Thread(target=last.close)
+    is_held = module._is_held
+
+    def looking(connection: pymysql.Connection, campaign: Campaign) -> bool:
+        found = is_held(connection, campaign)
+        if not ending.ident:
+            ending.start()
+            ending.join(1)
+        return found
+
+    monkeypatch.setattr(module, "_is_held", looking)
+    first.close()
+    ending.join()
+    assert execute(admin, f"SHOW DATABASES LIKE '{first.home}'") == []
 
 
 @pytest.mark.slow
