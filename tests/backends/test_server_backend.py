@@ -169,3 +169,38 @@ def test_who_waits_for_a_server_goes_when_the_backend_is_closed() -> None:
     with pytest.raises(InfrastructureDown):
         backend.acquire(WORLD, None, attempt_id="a")
     assert time.monotonic() - began < 10
+
+
+def test_nothing_is_begun_again_once_the_backend_is_closed() -> None:
+    revived: list[str] = []
+
+    class Interrupted(Backend):
+        def _digest(self, template: str) -> str:
+            self.close()
+            die(self)
+            raise OSError("it was dropped")
+
+    def revive() -> str:
+        revived.append("again")
+        return "elsewhere"
+
+    backend = Interrupted(revive)
+    with pytest.raises(InfrastructureDown, match="the campaign has ended"):
+        backend.seed_hash(WORLD)
+    assert (revived, len(backend.servers), backend.set_up) == ([], 1, 1)
+
+
+def test_a_server_that_returns_while_the_backend_is_closed_is_closed_too() -> None:
+    class Late(Backend):
+        def _connect(self) -> Server:
+            server = super()._connect()
+            if len(self.servers) == 2:
+                self.close()
+            return server
+
+    backend = Late()
+    die(backend)
+    with pytest.raises(InfrastructureDown, match="the campaign has ended"):
+        backend.acquire(WORLD, None, attempt_id="a")
+    assert [one.closed for one in backend.servers] == [True, True]
+    assert backend.set_up == 1

@@ -148,6 +148,7 @@ class ServerBackend(ABC, Generic[S, T, L]):
             if self._lives():
                 return
             with self._lock:
+                self._check_open()
                 templates = list(self._templates.values())
                 self._templates.clear()
                 self._leases.clear()
@@ -156,13 +157,26 @@ class ServerBackend(ABC, Generic[S, T, L]):
             try:
                 if self._revive is not None:
                     self._url = self._revive()
-                server = self._returned(outages)
-                self._former.append(self._server)
-                self._server = server
+                self._take(self._returned(outages))
                 self._begin()
             except outages as error:
                 # It did answer before: whatever is wrong now is no mistake of who configured it.
                 raise InfrastructureDown(self._said(error)) from error
+
+    def _take(self, server: S) -> None:
+        try:
+            with self._lock:
+                self._check_open()
+                self._former.append(self._server)
+                self._server = server
+        except InfrastructureDown:
+            server.close()
+            raise
+
+    def _check_open(self) -> None:
+        """What is begun once the backend is closed would be removed by nobody."""
+        if self._closing.is_set():
+            raise InfrastructureDown("the campaign has ended")
 
     def _returned(self, outages: tuple[type[Exception], ...]) -> S:
         """The server, once it answers. One that did not come back is waited for no more: not by every attempt anew."""
