@@ -204,3 +204,18 @@ def test_a_server_that_returns_while_the_backend_is_closed_is_closed_too() -> No
         backend.acquire(WORLD, None, attempt_id="a")
     assert [one.closed for one in backend.servers] == [True, True]
     assert backend.set_up == 1
+
+
+def test_servers_that_cannot_be_set_up_again_do_not_pile_up() -> None:
+    backend = Backend()
+    die(backend)
+    backend.broken["set_up"] = [OSError("no space left")] * 3
+    for _ in range(3):
+        with pytest.raises(InfrastructureDown, match="no space left"):
+            backend.acquire(WORLD, None, attempt_id="a")
+    # The first one may hold the campaign's lock; the last one is left to close with, should none succeed.
+    assert [one.closed for one in backend.servers] == [False, True, True, False]
+    backend.acquire(WORLD, None, attempt_id="b")
+    assert [one.closed for one in backend.servers] == [False, True, True, True, False]
+    backend.close()
+    assert all(one.closed for one in backend.servers)

@@ -167,11 +167,14 @@ class ServerBackend(ABC, Generic[S, T, L]):
         try:
             with self._lock:
                 self._check_open()
-                self._former.append(self._server)
-                self._server = server
+                before, self._server = self._server, server
+                if self._begun:
+                    self._former.append(before)
         except InfrastructureDown:
             server.close()
             raise
+        if not self._begun:  # nothing of this process is on it
+            _leave(before)
 
     def _check_open(self) -> None:
         """What is begun once the backend is closed would be removed by nobody."""
@@ -253,10 +256,7 @@ class ServerBackend(ABC, Generic[S, T, L]):
             lease.release()
         self._let_go(list(self._templates.values()), wait=True)
         for former in self._former:
-            if former.alive():
-                former.let_go()
-            else:
-                former.abandon()
+            _leave(former)
         self._server.close()
 
     def _template(self, environment: Environment, start: StartState | None) -> T:
@@ -283,3 +283,10 @@ class ServerBackend(ABC, Generic[S, T, L]):
         if len(known) < len(parts):
             return token_of(self._own, str(id(environment)), "" if start is None else start.key)
         return token_of(environment.name, str(database.ddl), *known)
+
+
+def _leave(server: Server) -> None:
+    if server.alive():
+        server.let_go()
+    else:
+        server.abandon()
