@@ -65,7 +65,9 @@ def distrust(engine: Engine, *, end: End) -> None:
         if watch is not None:
             watch.over()
         error = context.original_exception
-        if isinstance(error, _PREVENTED) or context.is_disconnect:
+        # Of Ctrl-C and time limits, which are no errors of the driver, SQLAlchemy says too that the session is lost.
+        lost = context.is_disconnect and isinstance(error, context.dialect.loaded_dbapi.Error)
+        if isinstance(error, _PREVENTED) or lost:
             raise UnreadableState(prevented(error)) from error
 
     event.listen(engine, "before_cursor_execute", begin)

@@ -205,20 +205,37 @@ def test_a_session_that_ends_while_the_server_lives_is_no_outage(lease: Postgres
     connection.close()
 
 
-def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(lease: PostgresLease) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+def watches() -> list[threading.Timer]:
+    """Those that still wait for a statement of a checker."""
+    timers = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+    return [one for one in timers if not one.finished.is_set()]
 
+
+class TimeLimit(BaseException):
+    """As those of pytest are, which plugins raise out of a signal."""
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, TimeLimit])
+@pytest.mark.parametrize("ddl", [False, True])
+def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(
+    shared: PostgresBackend, ddl: bool, raised: type[BaseException]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise raised
+
+    lease = shared.acquire(environment_of(*SHOP, ddl=ddl), None, attempt_id="a")
     lease.cut()
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         connection = lease.connect_after()
         signal.setitimer(signal.ITIMER_REAL, 0.5)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(raised):
             connection.execute(text("SELECT pg_sleep(20)"))
+        assert watches() == []
         connection.close()
     finally:
         signal.signal(signal.SIGALRM, before)
+        lease.release()
 
 
 def test_rows_of_the_final_state(lease: PostgresLease) -> None:
