@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 
 from pytest_thinkingbox.backends.postgres import values
-from pytest_thinkingbox.errors import UnreadableState
+from pytest_thinkingbox.errors import InfrastructureDown, UnreadableState
 
 READING_SECONDS = 600.0
 """What one statement may take that reads what an agent with DDL defined."""
@@ -25,39 +25,58 @@ End = Callable[[int], None]
 """Ends the session of this process of the server."""
 
 
-def settings() -> dict[str, str]:
-    """Set before every statement: what the agent defined may have run in the last one, and changed them."""
+def settings(version: int) -> dict[str, str]:
+    """Set before every statement: what the agent defined may have run in the last one, and changed them. Those by which
+    the server ends a session between two statements are set once more after it, while the session is still watched."""
     return {
         "default_transaction_read_only": "on",
         "statement_timeout": f"{int(READING_SECONDS * 1000)}ms",
+        **_lasting(version),
     }
+
+
+def _lasting(version: int) -> dict[str, str]:
+    names = ["idle_session_timeout", "idle_in_transaction_session_timeout"]
+    return dict.fromkeys([*names, "transaction_timeout"] if version >= 170000 else names, "0")
 
 
 class Distrustful(psycopg.Connection[Any]):
     """Reads rows for the verdict, with settings that are made good before every statement."""
 
     end: End
+    prevented: psycopg.Error | None = None
+    """How the last statement failed in which code of the agent may have run: its doing. What fails between statements
+    is the server's, or that of whoever ended the session."""
 
     def execute(
         self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool = False
     ) -> psycopg.Cursor[Any]:
-        super().execute(_sets({**values.SETTINGS, **settings()}))
+        version = self.info.server_version
+        super().execute(_sets({**values.SETTINGS, **settings(version)}))
         watch = _Watch(self, self.end)
         try:
-            return super().execute(query, params, prepare=prepare, binary=binary)
+            found = super().execute(query, params, prepare=prepare, binary=binary)
+            super().execute(_sets(_lasting(version)))
+            return found
+        except psycopg.Error as error:
+            self.prevented = error
+            raise
         finally:
             watch.over()
 
 
 def distrust(engine: Engine, *, end: End) -> None:
-    """The same for an engine of checkers: they read only, in time, and what keeps them from it is the agent's doing."""
+    """The same for an engine of checkers: they read only, in time, and what keeps them from it is the agent's doing. A
+    session that is lost while nothing is read is an outage."""
 
     def begin(connection: Connection, cursor: Any, *_: object) -> None:
         driver = cursor.connection
-        driver.execute(_sets(settings()))
+        driver.execute(_sets(settings(driver.info.server_version)))
         connection.info[_WATCH] = _Watch(driver, end)
 
-    def done(connection: Connection, *_: object) -> None:
+    def done(connection: Connection, cursor: Any, *_: object) -> None:
+        driver = cursor.connection
+        driver.execute(_sets(_lasting(driver.info.server_version)))
         connection.info.pop(_WATCH).over()
 
     def failed(context: ExceptionContext) -> None:
@@ -67,6 +86,8 @@ def distrust(engine: Engine, *, end: End) -> None:
         error = context.original_exception
         # Of Ctrl-C and time limits, which are no errors of the driver, SQLAlchemy says too that the session is lost.
         lost = context.is_disconnect and isinstance(error, context.dialect.loaded_dbapi.Error)
+        if lost and watch is None:
+            raise InfrastructureDown(f"the session of a checker was ended: {error}") from error
         if isinstance(error, _PREVENTED) or lost:
             raise UnreadableState(prevented(error)) from error
 

@@ -14,6 +14,15 @@ MOST = 2
 """Of one process. A suite may have more templates - every `start` is one - than its server takes connections."""
 
 
+def answers(connection: Connection) -> bool:
+    """Whether its session is still there: while nobody asked, it may have been ended."""
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.Error:
+        return False
+    return True
+
+
 class Idle:
     """At most one for each database, and `MOST` in all: the one that waited longest goes first."""
 
@@ -24,7 +33,11 @@ class Idle:
 
     def take(self, database: str) -> Connection | None:
         with self._lock:
-            return self._waiting.pop(database, None)
+            found = self._waiting.pop(database, None)
+        if found is None or answers(found):
+            return found
+        found.close()
+        return None
 
     def keep(self, database: str, connection: Connection) -> None:
         with self._lock:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine
 from pytest_thinkingbox.backends.postgres import values
 from pytest_thinkingbox.backends.postgres.distrust import Distrustful, prevented
 from pytest_thinkingbox.backends.postgres.engines import Engines, Gate, ReadOnly
+from pytest_thinkingbox.backends.postgres.idle import answers
 from pytest_thinkingbox.backends.postgres.log import Written, read_written
 from pytest_thinkingbox.backends.postgres.log import remove as remove_log
 from pytest_thinkingbox.backends.postgres.programs import run_pg_dump
@@ -157,7 +158,7 @@ class PostgresLease:
                 try:
                     return state.changes(self.written, audit=audit)
                 except psycopg.Error as error:
-                    if not self.template.ddl or self._is_outage(error):
+                    if not self._prevented(state.rows, error):
                         raise
                     return state.unreadable(error)
         finally:
@@ -234,12 +235,15 @@ class PostgresLease:
     def rows(self, table: str, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         with self._lock, self._reaching():
             self._check_cut()
-            if self._judge is None or self._judge.closed:
+            if self._judge is not None and not answers(self._judge):
+                self._judge.close()
+                self._judge = None
+            if self._judge is None:
                 self._judge = self._connect_to_read()
             try:
                 return read_rows(self._judge, table, where)
             except psycopg.Error as error:
-                if self._own_reader is None or self._is_outage(error):
+                if not self._prevented(self._judge, error):
                     raise
                 raise UnreadableState(prevented(error)) from error
 
@@ -276,8 +280,11 @@ class PostgresLease:
             return error.diag.source_function != "exec_stmt_raise"
         return is_outage(error) and not self.alive()
 
-    def _is_outage(self, error: psycopg.Error) -> bool:
-        return not self.alive() or self.blames(error, connecting=False, lost=False)
+    def _prevented(self, reader: AdminConnection, error: psycopg.Error) -> bool:
+        """Whether it is the agent's doing that this reader failed so: only its sessions run what an agent defined."""
+        if not isinstance(reader, Distrustful) or error is not reader.prevented:
+            return False
+        return self.alive() and not self.blames(error, connecting=False, lost=False)
 
     def _locked_itself_out(self, said: str) -> bool:
         """By its password and its number of sessions, of which the server speaks with the role's name, or by a setting

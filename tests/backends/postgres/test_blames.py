@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator
 
 import psycopg
@@ -10,7 +11,9 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres import lease as leases
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
+from pytest_thinkingbox.backends.postgres.log import read_written
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
 from pytest_thinkingbox.errors import InfrastructureDown
 from pytest_thinkingbox.state.model import StateDiff
@@ -183,3 +186,86 @@ def test_an_engine_of_the_tools_own_is_judged_by_the_same_rule(
     assert (watch.dead is not None) is (ended == "all sessions")
     own.dispose()
     lease.release()
+
+
+@pytest.fixture
+def with_ddl(shared: PostgresBackend) -> Iterator[PostgresLease]:
+    made = shared.acquire(WITH_DDL, None, attempt_id="d")
+    play(made, ["UPDATE orders SET total = 1 WHERE id = 1", "ALTER TABLE lines ADD COLUMN price int"])
+    yield made
+    made.release()
+
+
+ENDED = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+
+
+def test_a_session_that_waited_and_was_ended_meanwhile_is_replaced(
+    shared: PostgresBackend, with_ddl: PostgresLease, admin: psycopg.Connection[object]
+) -> None:
+    shared._idle.keep(with_ddl.template.reference, with_ddl.template.connect())
+    ended = admin.execute(ENDED + " WHERE datname = %s", [with_ddl.template.reference]).fetchone()
+    assert ended == (1,)
+    found = judged(with_ddl)
+    assert [(one.table, one.key) for one in found.rows] == [("orders", (1,))]
+    assert "rows" not in [one.name for one in found.schema]
+
+
+@pytest.mark.parametrize("whose", ["of the seed", "of the catalogs", "of the rows"])
+def test_a_session_of_ours_that_ends_before_it_reads_is_an_outage(
+    with_ddl: PostgresLease,
+    admin: psycopg.Connection[object],
+    monkeypatch: pytest.MonkeyPatch,
+    whose: str,
+) -> None:
+    assert with_ddl._own_reader is not None
+    reader = with_ddl._own_reader.name
+    condition, values = {
+        "of the seed": ("datname = %s", [with_ddl.template.reference]),
+        "of the catalogs": ("datname = %s AND usename <> %s", [with_ddl.database, reader]),
+        "of the rows": ("datname = %s AND usename = %s", [with_ddl.database, reader]),
+    }[whose]
+
+    def ended_afterwards(*arguments: object) -> object:
+        found = read_written(*arguments)  # type: ignore[arg-type]
+        assert admin.execute(f"{ENDED} WHERE {condition}", values).fetchone() == (1,)
+        return found
+
+    with_ddl.cut()
+    monkeypatch.setattr(leases, "read_written", ended_afterwards)
+    with pytest.raises(InfrastructureDown, match="cannot be reached"):
+        with_ddl.read_changes(audit=False)
+    monkeypatch.undo()
+    assert [(one.table, one.key) for one in with_ddl.read_changes(audit=True).rows] == [("orders", (1,))]
+
+
+def test_a_session_of_a_checker_that_ends_between_two_statements_is_an_outage(
+    with_ddl: PostgresLease, admin: psycopg.Connection[object]
+) -> None:
+    with_ddl.cut()
+    assert with_ddl._own_reader is not None
+    query = text("SELECT count(*) FROM orders")
+    with with_ddl.connect_after() as connection:
+        assert connection.execute(query).scalar() == 2
+        assert len(with_ddl.rows("orders", {})) == 2
+        ended = admin.execute(ENDED + " WHERE usename = %s", [with_ddl._own_reader.name]).fetchone()
+        assert ended == (2,)
+        with pytest.raises(InfrastructureDown, match="the session of a checker was ended"):
+            connection.execute(query)
+        assert len(with_ddl.rows("orders", {})) == 2
+
+
+def test_what_an_agent_sets_for_the_time_between_two_statements_of_a_checker_is_taken_back(
+    with_ddl: PostgresLease,
+) -> None:
+    play(
+        with_ddl,
+        [
+            "CREATE VIEW v AS SELECT set_config('idle_session_timeout', '300', false) AS a,"
+            " set_config('idle_in_transaction_session_timeout', '300', false) AS b"
+        ],
+    )
+    with_ddl.cut()
+    with with_ddl.connect_after() as connection:
+        assert connection.execute(text("SELECT * FROM v")).all() == [("300ms", "300ms")]
+        time.sleep(0.6)
+        assert connection.execute(text("SELECT count(*) FROM orders")).scalar() == 2
