@@ -69,14 +69,15 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
     def _lease(self, template: Template, attempt_id: str, on_read: Callable[[], None]) -> PostgresLease:
         database = self._pool.take(template)
         with self._server.admin() as connection:
+            own_reader = create_reader(connection, self._campaign, distrust=True) if template.ddl else None
             login = create_attempt_role(
                 connection,
                 self._campaign,
                 name=self._campaign.name("a", token_of(attempt_id) + secrets.token_hex(3)),
                 database=database,
+                reader=own_reader or self._reader,
                 ddl=template.ddl,
             )
-            own_reader = create_reader(connection, self._campaign, distrust=True) if template.ddl else None
         return PostgresLease(
             server=self._server,
             template=template,

@@ -98,7 +98,7 @@ def distrust(engine: Engine, *, end: End) -> None:
 
 def prevented(error: BaseException) -> str:
     said = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return f"what the agent defined cannot be read: {said}"
+    return f"what the agent left cannot be read: {said}"
 
 
 _WATCH = "thinkingbox_watch"

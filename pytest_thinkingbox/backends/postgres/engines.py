@@ -19,10 +19,10 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 from sqlalchemy.util import LRUCache
 
-from pytest_thinkingbox.backends.postgres.distrust import End, distrust
+from pytest_thinkingbox.backends.postgres.distrust import End, distrust, prevented
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
 from pytest_thinkingbox.backends.server.outages import tell_outages
-from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState
+from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState, UnreadableState
 
 _STATEMENTS = 1000  # kept compiled; SQLAlchemy keeps 500 an engine
 _ENDED = "the attempt has ended: its database can no longer be used"
@@ -130,7 +130,8 @@ class Gate:
 class ReadOnly:
     """Engines for checkers: every statement is a transaction of its own.
 
-    A write raises ReadOnlyState, a server that is gone, as `alive` says, InfrastructureDown.
+    A write raises ReadOnlyState, a server that is gone, as `alive` says, InfrastructureDown. A lock that nobody
+    gives up is the agent's, and raises UnreadableState.
     """
 
     def __init__(self, alive: Callable[[], bool]) -> None:
@@ -156,6 +157,8 @@ def _translate(context: ExceptionContext) -> None:
         raise ReadOnlyState(
             f"a checker may only read the state that it judges; refused: {context.statement}"
         ) from error
+    if isinstance(error, psycopg.errors.LockNotAvailable):
+        raise UnreadableState(prevented(error)) from error
 
 
 def engine_for_author(url: URL, *, role: str | None = None) -> Engine:

@@ -37,6 +37,8 @@ from pytest_thinkingbox.state.model import StateDiff
 from pytest_thinkingbox.whole import whole
 
 _CUT_SECONDS = 10.0
+_LOCK_SECONDS = 10.0
+"""That readers wait for a lock where a session of the agent is left behind: it may hold it for as long as it likes."""
 _IN_THE_WAY = (
     psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected, psycopg.errors.OutOfMemory,
     psycopg.errors.InternalError_,
@@ -154,8 +156,10 @@ class PostgresLease:
     def read_changes(self, *, audit: bool) -> StateDiff:
         try:
             with self._lock, self._snapshot() as state:
-                self.written = read_written(state.judge, self.template.log) if self._fast else None
+                self.written = None
                 try:
+                    if self._fast:
+                        self.written = read_written(state.judge, self.template.log)
                     return state.changes(self.written, audit=audit)
                 except psycopg.Error as error:
                     if not self._prevented(state.rows, error):
@@ -185,8 +189,6 @@ class PostgresLease:
         """As whoever may read rows that an agent with DDL left, and do nothing else."""
         if self._own_reader is None:
             return self._connect()
-        with self._server.admin() as admin:
-            let_connect(admin, self._own_reader, database=self.database)
         url = self._server.url_of(
             self.database, user=self._own_reader.name, password=self._own_reader.password
         )
@@ -196,8 +198,7 @@ class PostgresLease:
         }  # fmt: skip
         connection = Distrustful.connect(autocommit=True, **arguments)
         connection.end = self._server.end
-        values.set_up(connection)
-        self.template.read(connection)
+        self._set_up(connection)
         return connection
 
     @contextmanager
@@ -211,9 +212,18 @@ class PostgresLease:
 
     def _connect(self) -> AdminConnection:
         connection = self._server.connect(self.database)
+        self._set_up(connection)
+        return connection
+
+    def _set_up(self, connection: AdminConnection) -> None:
         values.set_up(connection)
         self.template.read(connection)
-        return connection
+        if self.stuck:
+            self._wait_no_longer(connection)
+
+    @staticmethod
+    def _wait_no_longer(connection: AdminConnection) -> None:
+        connection.execute(f"SET lock_timeout = '{int(_LOCK_SECONDS * 1000)}ms'")
 
     def rebuild(self, diff: StateDiff) -> None:
         with self._lock, self._reaching(), self._connect() as connection:
@@ -256,14 +266,19 @@ class PostgresLease:
     def connect_after(self) -> Connection:
         with self._lock:
             self._check_cut()
-            return self._open(self.database, self._own_reader or self._reader)
+            connection = self._open(self.database, self._own_reader or self._reader)
+            if self.stuck:
+                driver = connection.connection.driver_connection
+                assert driver is not None
+                self._wait_no_longer(driver)
+            return connection
 
     def connect_before(self) -> Connection:
+        with self._server.admin() as admin:
+            let_connect(admin, self._reader, database=self.template.reference)
         return self._open(self.template.reference, self._reader)
 
     def _open(self, database: str, reader: Login) -> Connection:
-        with self._server.admin() as admin:
-            let_connect(admin, reader, database=database)
         url = self._server.url_of(database, user=reader.name, password=reader.password)
         end = self._server.end if reader is self._own_reader else None
         return self._read_only.engine(url, end=end).connect()
@@ -281,7 +296,10 @@ class PostgresLease:
         return is_outage(error) and not self.alive()
 
     def _prevented(self, reader: AdminConnection, error: psycopg.Error) -> bool:
-        """Whether it is the agent's doing that this reader failed so: only its sessions run what an agent defined."""
+        """Whether it is the agent's doing that a reader failed so: only this one runs what an agent defined, and nobody
+        but a session that is left behind holds locks."""
+        if self.stuck and isinstance(error, psycopg.errors.LockNotAvailable):
+            return True
         if not isinstance(reader, Distrustful) or error is not reader.prevented:
             return False
         return self.alive() and not self.blames(error, connecting=False, lost=False)

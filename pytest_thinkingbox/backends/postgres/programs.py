@@ -50,7 +50,7 @@ def needs_psql(text: str) -> bool:
 
 def run_pg_dump(path: Path, url: URL) -> None:
     """Write what is in a database as plain SQL, without owners and grants. Raises ConfigurationError."""
-    path.write_bytes(_run("pg_dump", ["--no-owner", "--no-acl"], path, url))
+    path.write_bytes(_run("pg_dump", ["--no-owner", "--no-acl", "--lock-wait-timeout=10s"], path, url))
 
 
 def _where(url: URL) -> dict[str, str]:

@@ -46,12 +46,16 @@ class FinalState:
         return found
 
     def unreadable(self, error: psycopg.Error) -> StateDiff:
-        """What there is to say where reading what the agent defined fails: a change that nobody expects."""
+        """What there is to say where reading what the agent left fails: a change that nobody expects."""
         said = next(iter(str(error).strip().splitlines()), type(error).__name__)
         delta = SchemaDelta("altered", "database", "rows", before=None, after=f"cannot be read: {said}")
         self.judge.execute("ROLLBACK")
-        reference = self.template.catalog
-        return StateDiff(rows=(), schema=(*schema_deltas(reference.objects, read_objects(self.judge)), delta))
+        before = self.template.catalog.objects
+        try:
+            schema = schema_deltas(before, read_objects(self.judge))
+        except psycopg.errors.LockNotAvailable:  # the server locks a table to show a view of it
+            schema = ()
+        return StateDiff(rows=(), schema=(*schema, delta))
 
     def _quick(self, written: Written) -> StateDiff:
         """Only what the log names; whole tables, or everything, where it proves nothing."""

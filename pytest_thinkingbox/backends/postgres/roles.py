@@ -88,9 +88,10 @@ def create_reader(connection: Connection, campaign: Campaign, *, distrust: bool 
 
 
 def create_attempt_role(
-    connection: Connection, campaign: Campaign, *, name: str, database: str, ddl: bool
+    connection: Connection, campaign: Campaign, *, name: str, database: str, reader: Login, ddl: bool
 ) -> Login:
-    """The role of one attempt, which may connect to this database; with `ddl` it acts there as the owner."""
+    """The role of one attempt, which may connect to this database; with `ddl` it acts there as the owner. Its `reader`
+    may connect from now on: later the agent can hold the lock that a grant needs."""
     login = Login(name, secrets.token_urlsafe(24))
     role = sql.Identifier(login.name)
     with connection.transaction():
@@ -106,7 +107,7 @@ def create_attempt_role(
             connection.execute(
                 sql.SQL("ALTER ROLE {} SET {} = {}").format(role, sql.Identifier(setting), sql.Literal(value))
             )
-        let_connect(connection, login, database=database)
+        let_connect(connection, login, reader, database=database)
         if ddl:
             # What it creates belongs to the owner too, so that its own name is in no definition.
             owner = sql.Identifier(owner_of(campaign))
@@ -119,10 +120,10 @@ def create_attempt_role(
     return login
 
 
-def let_connect(connection: Connection, login: Login, *, database: str) -> None:
+def let_connect(connection: Connection, *logins: Login, database: str) -> None:
     connection.execute(
         sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
-            sql.Identifier(database), sql.Identifier(login.name)
+            sql.Identifier(database), sql.SQL(", ").join(sql.Identifier(one.name) for one in logins)
         )
     )
 

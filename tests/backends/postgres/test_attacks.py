@@ -280,6 +280,50 @@ def test_a_session_that_nothing_interrupts_holds_up_no_verdict(
         connection.close()
 
 
+WAITED_FOR = {
+    "a table": "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE",
+    "its database": "REVOKE ALL ON DATABASE {database} FROM CURRENT_USER",
+}
+
+
+@pytest.mark.parametrize("held", WAITED_FOR)
+@pytest.mark.parametrize("ddl", [False, True])
+def test_a_session_that_nothing_interrupts_holds_up_no_verdict_with_its_locks(
+    shared: PostgresBackend, monkeypatch: pytest.MonkeyPatch, ddl: bool, held: str
+) -> None:
+    monkeypatch.setattr(leases, "_CUT_SECONDS", 0.5)
+    monkeypatch.setattr(leases, "_LOCK_SECONDS", 0.5)
+    environment = environment_of(*SHOP, "CREATE VIEW seen AS SELECT * FROM orders", ddl=ddl)
+    lease = shared.acquire(environment, None, attempt_id="a")
+    play(lease, [DONE])
+    with raw(lease) as connection:
+        connection.execute("BEGIN")
+        connection.execute(WAITED_FOR[held].format(database=lease.database))
+        connection.pgconn.send_query(b"SELECT length(btrim(repeat('a', 60000), repeat('b', 60000) || 'a'))")
+        time.sleep(0.2)
+        started_at = time.monotonic()
+        found = judged(lease, audit=False)
+        assert lease.stuck
+        query = text("SELECT count(*) FROM orders")
+        with lease.connect_after() as after, lease.connect_before() as before:
+            assert before.execute(query).scalar() == 2
+            if held == "a table":
+                assert [(one.name, one.after) for one in found.schema] == [
+                    ("rows", "cannot be read: canceling statement due to lock timeout")
+                ]
+                with pytest.raises(AssertionError, match="cannot be read"):
+                    after.execute(query)
+                with pytest.raises(AssertionError, match="cannot be read"):
+                    lease.rows("orders", {})
+            else:
+                assert ([one.key for one in found.rows], found.schema) == ([(1,)], ())
+                assert after.execute(query).scalar() == 2
+                assert len(lease.rows("orders", {})) == 2
+        assert time.monotonic() - started_at < 6
+        connection.close()
+    lease.release()
+
+
 HELD = {
     "its password": ["BEGIN", "ALTER ROLE CURRENT_USER PASSWORD 'x'"],
     "its rights": ["BEGIN", "REVOKE ALL ON DATABASE {database} FROM CURRENT_USER"],
