@@ -23,6 +23,9 @@ Connection = psycopg.Connection[Any]
 
 _OLDEST = 140000  # pg_read_all_data, DROP DATABASE ... WITH (FORCE)
 _CONNECT_SECONDS = 10
+_DROP_SECONDS = 30.0
+"""From PostgreSQL 15 on every session of the server is waited for before a database goes, and one can be in a function
+that nothing interrupts."""
 
 
 class PostgresServer:
@@ -183,7 +186,8 @@ class PostgresServer:
 
     def drop(self, name: str) -> None:
         """Drop a database and whoever is connected to it."""
-        self.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        with self.admin() as connection:
+            _drop(connection, name)
 
     def end(self, session: int) -> None:
         """End a session, as far as the server heeds that."""
@@ -283,19 +287,35 @@ def _is_held(connection: Connection, campaign: Campaign) -> bool:
     return row is not None and bool(row[0])
 
 
+def _drop(connection: Connection, name: str) -> None:
+    """Raises ObjectInUse or QueryCanceled where a session does not end."""
+    connection.execute(f"SET statement_timeout = '{int(_DROP_SECONDS * 1000)}ms'")
+    try:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    finally:
+        if not connection.closed:
+            connection.execute("SET statement_timeout = 0")
+
+
 def _remove(connection: Connection, campaign: Campaign) -> list[str]:
-    """Databases first, then the roles that owned what was in them; last of all what says that they are ours."""
+    """Databases first, then the roles that owned what was in them; last of all what says that they are ours. What a
+    session keeps that does not end is left to whoever comes next."""
     mine = [name for name in _names(connection) if campaign_of(name) == campaign]
     databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()}
     removed = []
+    kept = False
     for name in mine:
         if name in databases:
-            connection.execute(
-                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-            )
-            removed.append(name)
+            try:
+                _drop(connection, name)
+            except psycopg.errors.ObjectInUse:
+                kept = True
+            except psycopg.errors.QueryCanceled:  # every other one would wait as long
+                kept = True
+                break
+            else:
+                removed.append(name)
     mark = agents_of(campaign)
-    kept = False
     for name in sorted((name for name in mine if name not in databases), key=lambda name: name == mark):
         if name == mark and kept:
             break

@@ -18,6 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from pytest_thinkingbox.backends.postgres import PostgresBackend
+from pytest_thinkingbox.backends.postgres import server as servers
 from pytest_thinkingbox.backends.postgres.lease import PostgresLease
 from pytest_thinkingbox.declare import Database, Environment
 from pytest_thinkingbox.episodes.model import StartState
@@ -364,6 +365,30 @@ def test_t30_what_a_dead_campaign_left_is_swept_by_the_next(
     assert names(admin, dead) != []
     make()
     assert names(admin, dead) == []
+
+
+@pytest.mark.slow
+def test_a_session_that_nothing_interrupts_keeps_no_other_run_from_starting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(servers, "_DROP_SECONDS", 1.0)
+    name = POSTGRES_IMAGE if has_image(POSTGRES_IMAGE) else "postgres-embedded"
+    with started(name) as url:
+        backend = PostgresBackend(url, label=f"stuck-{secrets.token_hex(4)}")
+        stuck = backend.acquire(SHOP_ENVIRONMENT, None, attempt_id="a")
+        with raw(stuck) as connection:
+            connection.pgconn.send_query(
+                b"SELECT length(btrim(repeat('a', 150000), repeat('b', 150000) || 'a'))"
+            )
+            time.sleep(0.2)
+            backend.close()
+            following = PostgresBackend(url, label=f"next-{secrets.token_hex(4)}")
+            with following._server.connect() as admin:
+                left = names(admin, backend)
+            assert stuck.database in left
+            assert f"tb_{backend._campaign.part}_r_agents" in left
+            following.close()
+            connection.close()
 
 
 @pytest.mark.slow
