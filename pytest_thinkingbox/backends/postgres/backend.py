@@ -69,7 +69,9 @@ class PostgresBackend(ServerBackend[PostgresServer, Template, PostgresLease]):
     def _lease(self, template: Template, attempt_id: str, on_read: Callable[[], None]) -> PostgresLease:
         database = self._pool.take(template)
         with self._server.admin() as connection:
-            own_reader = create_reader(connection, self._campaign, distrust=True) if template.ddl else None
+            own_reader = None
+            if template.ddl:
+                own_reader = create_reader(connection, self._campaign, distrusted=template.size)
             login = create_attempt_role(
                 connection,
                 self._campaign,

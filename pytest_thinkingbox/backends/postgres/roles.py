@@ -25,11 +25,13 @@ Connection = psycopg.Connection[Any]
 CONNECTION_LIMIT = 8
 STATEMENT_SECONDS = 60
 IDLE_IN_TRANSACTION_SECONDS = 600
-TEMPORARY_FILES = "1GB"
+TEMPORARY_MEGABYTES = 1024
+_SPILLED = 3
+"""How often the bytes of a seed may be in temporary files while its tables are compared whole."""
 _SETTINGS = {
     "statement_timeout": f"{STATEMENT_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
-    "temp_file_limit": TEMPORARY_FILES,
+    "temp_file_limit": f"{TEMPORARY_MEGABYTES}MB",
 }
 
 
@@ -64,10 +66,11 @@ def create_campaign_roles(connection: Connection, campaign: Campaign) -> None:
             connection.execute(statement)
 
 
-def create_reader(connection: Connection, campaign: Campaign, *, distrust: bool = False) -> Login:
+def create_reader(connection: Connection, campaign: Campaign, *, distrusted: int | None = None) -> Login:
     """A role that reads everything in databases that it may connect to, and writes nothing.
 
-    With `distrust` where code of an agent runs with its rights: it must not fill the disk either.
+    With `distrusted`, the bytes of the seed, where code of an agent runs with its rights: it must not fill the disk
+    either.
     """
     login = Login(campaign.name("r", secrets.token_hex(6)), secrets.token_urlsafe(24))
     connection.execute(
@@ -76,8 +79,8 @@ def create_reader(connection: Connection, campaign: Campaign, *, distrust: bool 
         )
     )
     settings = {"default_transaction_read_only": "on"}
-    if distrust:
-        settings["temp_file_limit"] = TEMPORARY_FILES
+    if distrusted is not None:
+        settings["temp_file_limit"] = f"{max(TEMPORARY_MEGABYTES, _SPILLED * distrusted >> 20)}MB"
     for setting, value in settings.items():
         connection.execute(
             sql.SQL("ALTER ROLE {} SET {} = {}").format(

@@ -142,7 +142,7 @@ ENDLESS = {
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distrust, "READING_SECONDS", 1.0)
     monkeypatch.setattr(distrust, "GRACE_SECONDS", 1.0)
-    monkeypatch.setattr(roles, "TEMPORARY_FILES", "1MB")
+    monkeypatch.setattr(roles, "TEMPORARY_MEGABYTES", 1)
 
 
 def endless(how: str) -> tuple[str, str]:
@@ -278,6 +278,30 @@ def test_a_session_that_nothing_interrupts_holds_up_no_verdict(
         assert following.database != lease.database
         following.release()
         connection.close()
+
+
+def test_a_large_table_that_an_agent_was_to_alter_is_compared_within_the_limit_of_temporary_files(
+    impatient: None,
+    shared: PostgresBackend,
+    admin: psycopg.Connection[object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distrust, "READING_SECONDS", 60.0)
+    environment = environment_of(
+        "CREATE TABLE big (id int PRIMARY KEY, note text)",
+        "INSERT INTO big SELECT n, repeat(md5(n::text), 10) FROM generate_series(1, 40000) AS n",
+        ddl=True,
+    )
+    lease = shared.acquire(environment, None, attempt_id="a")
+    assert lease._own_reader is not None
+    admin.execute(
+        f"ALTER ROLE {lease._own_reader.name} SET work_mem = '64kB'"
+    )  # more does not spill so few rows
+    execute(lease, "ALTER TABLE big ADD COLUMN mine int", "UPDATE big SET note = 'x' WHERE id = 7")
+    found = judged(lease)
+    assert [one.key for one in found.rows] == [(7,)]
+    assert "rows" not in [one.name for one in found.schema]
+    lease.release()
 
 
 WAITED_FOR = {
