@@ -66,8 +66,8 @@ class Distrustful(psycopg.Connection[Any]):
 
 
 def distrust(engine: Engine, *, end: End) -> None:
-    """The same for an engine of checkers: they read only, in time, and what keeps them from it is the agent's doing. A
-    session that is lost while nothing is read is an outage."""
+    """The same for an engine of checkers: they read only, and in time. To be called before others listen to errors: who
+    raises is the last that hears of one."""
 
     def begin(connection: Connection, cursor: Any, *_: object) -> None:
         driver = cursor.connection
@@ -79,10 +79,22 @@ def distrust(engine: Engine, *, end: End) -> None:
         driver.execute(_sets(_lasting(driver.info.server_version)))
         connection.info.pop(_WATCH).over()
 
-    def failed(context: ExceptionContext) -> None:
-        watch = None if context.connection is None else context.connection.info.pop(_WATCH, None)
+    def over(context: ExceptionContext) -> None:
+        watch = None if context.connection is None else context.connection.info.get(_WATCH)
         if watch is not None:
             watch.over()
+
+    event.listen(engine, "before_cursor_execute", begin)
+    event.listen(engine, "after_cursor_execute", done)
+    event.listen(engine, "handle_error", over)
+
+
+def tell_prevented(engine: Engine) -> None:
+    """What keeps a distrustful engine from reading raises UnreadableState. A session that is lost while nothing is read
+    is an outage."""
+
+    def failed(context: ExceptionContext) -> None:
+        watch = None if context.connection is None else context.connection.info.pop(_WATCH, None)
         error = context.original_exception
         # Of Ctrl-C and time limits, which are no errors of the driver, SQLAlchemy says too that the session is lost.
         lost = context.is_disconnect and isinstance(error, context.dialect.loaded_dbapi.Error)
@@ -91,8 +103,6 @@ def distrust(engine: Engine, *, end: End) -> None:
         if isinstance(error, _PREVENTED) or lost:
             raise UnreadableState(prevented(error)) from error
 
-    event.listen(engine, "before_cursor_execute", begin)
-    event.listen(engine, "after_cursor_execute", done)
     event.listen(engine, "handle_error", failed)
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 from sqlalchemy.util import LRUCache
 
-from pytest_thinkingbox.backends.postgres.distrust import End, distrust, prevented
+from pytest_thinkingbox.backends.postgres.distrust import End, distrust, prevented, tell_prevented
 from pytest_thinkingbox.backends.postgres.roles import CONNECTION_LIMIT
 from pytest_thinkingbox.backends.server.outages import tell_outages
 from pytest_thinkingbox.errors import InfrastructureDown, ReadOnlyState, UnreadableState
@@ -141,9 +141,11 @@ class ReadOnly:
     def engine(self, url: URL, *, end: End | None = None) -> Engine:
         """With `end` where an agent with DDL defined what is read; it ends a session that takes too long."""
         made = self._engines.engine(url)
-        tell_outages(made, self._alive)
         if end is not None:
             distrust(made, end=end)
+        tell_outages(made, self._alive)
+        if end is not None:
+            tell_prevented(made)
         event.listen(made, "handle_error", _translate)
         return made
 

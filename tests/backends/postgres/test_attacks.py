@@ -294,9 +294,8 @@ def test_a_large_table_that_an_agent_was_to_alter_is_compared_within_the_limit_o
     )
     lease = shared.acquire(environment, None, attempt_id="a")
     assert lease._own_reader is not None
-    admin.execute(
-        f"ALTER ROLE {lease._own_reader.name} SET work_mem = '64kB'"
-    )  # more does not spill so few rows
+    # Within more so few rows are compared without a file.
+    admin.execute(f"ALTER ROLE {lease._own_reader.name} SET work_mem = '64kB'")
     execute(lease, "ALTER TABLE big ADD COLUMN mine int", "UPDATE big SET note = 'x' WHERE id = 7")
     found = judged(lease)
     assert [one.key for one in found.rows] == [(7,)]

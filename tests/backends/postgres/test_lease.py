@@ -239,6 +239,24 @@ def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(
         lease.release()
 
 
+def test_nobody_watches_a_statement_that_an_outage_ended(make: Make, admin: psycopg.Connection[Any]) -> None:
+    backend = make()
+    lease = backend.acquire(environment_of(*SHOP, ddl=True), None, attempt_id="a")
+    lease.cut()
+    reader = lease._own_reader
+    assert reader is not None
+    ours = [f"thinkingbox {backend._campaign.part}", reader.name]
+    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s OR usename = %s"
+    connection = lease.connect_after()
+    ending = threading.Timer(0.5, admin.execute, [end, ours])
+    ending.start()
+    with pytest.raises(InfrastructureDown):
+        connection.execute(text("SELECT pg_sleep(20)"))
+    ending.join()
+    assert watches() == []
+    connection.close()
+
+
 def test_rows_of_the_final_state(lease: PostgresLease) -> None:
     lease.cut()
     assert lease.rows("orders", {"total": 20.5}) == [{"id": 2, "status": "open", "total": Decimal("20.50")}]
