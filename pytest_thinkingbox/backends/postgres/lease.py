@@ -28,6 +28,7 @@ from pytest_thinkingbox.backends.postgres.roles import (
     drop_attempt_role,
     let_connect,
     loads_libraries,
+    may_log_in,
 )
 from pytest_thinkingbox.backends.postgres.rows import read_rows
 from pytest_thinkingbox.backends.postgres.server import PostgresServer, is_outage
@@ -306,12 +307,16 @@ class PostgresLease:
 
     def _locked_itself_out(self, said: str) -> bool:
         """By its password and its number of sessions, of which the server speaks with the role's name, or by a setting
-        with which no session can begin."""
-        if self.login.name in said:
-            return True
+        with which no session can begin. Not where somebody took its right to log in, or shut it out with pg_hba.conf,
+        of which the server speaks with the name of the database too."""
+        named = self.login.name in said
+        if named and (self._gate.shut or self.database in said):
+            return self._gate.shut
         try:
             with self._server.admin() as connection:
-                return loads_libraries(connection, self.login)
+                return (
+                    may_log_in(connection, self.login) if named else loads_libraries(connection, self.login)
+                )
         except InfrastructureDown:
             return False
 

@@ -131,6 +131,12 @@ def let_connect(connection: Connection, *logins: Login, database: str) -> None:
     )
 
 
+def may_log_in(connection: Connection, login: Login) -> bool:
+    """What a role without CREATEROLE cannot change of itself."""
+    row = connection.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [login.name]).fetchone()
+    return row is not None and bool(row[0])
+
+
 def loads_libraries(connection: Connection, login: Login) -> bool:
     """Whether the role has told the server to load something into its sessions: without it no session begins."""
     row = connection.execute(

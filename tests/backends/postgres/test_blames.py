@@ -155,6 +155,16 @@ def test_a_connection_that_the_server_refuses_for_no_fault_of_the_agent_is_an_ou
     admin.execute(f'ALTER DATABASE "{lease.database}" ALLOW_CONNECTIONS true')
 
 
+def test_a_role_that_somebody_shut_out_is_an_outage(
+    lease: PostgresLease, admin: psycopg.Connection[object]
+) -> None:
+    said = f'no pg_hba.conf entry for host "10.0.0.1", user "{lease.login.name}", database "{lease.database}"'
+    assert not lease._locked_itself_out(said)
+    admin.execute(f"ALTER ROLE {lease.login.name} NOLOGIN")
+    with pytest.raises(InfrastructureDown, match="is not permitted to log in"):
+        play(lease, ["SELECT 1"])
+
+
 def test_what_the_campaign_gives_a_role_is_no_reason_to_be_locked_out(shared: PostgresBackend) -> None:
     for environment in (ENVIRONMENT, WITH_DDL):
         lease = shared.acquire(environment, None, attempt_id="a")
