@@ -65,7 +65,8 @@ class ReadOnlyState(ThinkingboxError):
 
 
 class UnreadableState(ThinkingboxError, AssertionError):
-    """What an agent with DDL defined keeps a checker from reading: it takes for ever, or ends the session that reads.
+    """What an agent left keeps a checker from reading: a definition of its own takes for ever or ends the session that
+    reads, or a session that does not end holds a lock.
 
     An assertion, for it is the agent that failed and not the checker.
     """
