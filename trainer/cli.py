@@ -124,7 +124,9 @@ def _train(recipe: Recipe, path: Path, *, fresh: bool) -> int:
         )
         return 2
     demand_apart(recipe, path)
+    from thinkingbox_trainer.ranks import leave
     from thinkingbox_trainer.run import train
 
     train(recipe, folder=path.parent, fresh=fresh)
+    leave()
     return 0

@@ -36,6 +36,14 @@ def join() -> None:
         PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(seconds=ROLLOUT_SECONDS))
 
 
+def leave() -> None:
+    """Part from the other processes when all is done: a process that ends with its group open can be ended by a thread
+    of torch (SIGABRT), and a launcher takes that for a failure of the run."""
+    if dist.is_initialized():
+        dist.barrier()
+        dist.destroy_process_group()
+
+
 def lead(work: Callable[[], _Made] | None) -> _Made:
     """What rank 0 makes with `work`, on every rank. Its error is raised there, and as LeaderFailed on the others."""
     box: list[Any] = [None, ""]

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from pytest_thinkingbox.rewards import Suite, load_suite
+from thinkingbox_trainer.ranks import leave
 
 
 def make(
@@ -66,3 +67,4 @@ def main(world: str, output: str, processes: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+    leave()

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from thinkingbox_trainer.ranks import Heartbeat, is_leader, join, lead
+from thinkingbox_trainer.ranks import Heartbeat, is_leader, join, lead, leave
 
 
 def work(what: str) -> str:
@@ -84,5 +84,6 @@ if __name__ == "__main__":
     join()
     if sys.argv[1] == "resume":
         resume(Path(sys.argv[2]))
+        leave()
     else:
         wait(sys.argv[1])

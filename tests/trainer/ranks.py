@@ -9,6 +9,7 @@ from pathlib import Path
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from thinkingbox_trainer.ranks import leave
 from thinkingbox_trainer.recipe import read_recipe
 from thinkingbox_trainer.rollout import Row, Step
 from thinkingbox_trainer.trl_adapter import make_trainer
@@ -52,3 +53,4 @@ def main(recipe_path: str, world: str, output: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+    leave()

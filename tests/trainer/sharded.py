@@ -37,7 +37,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.trainer.vllm_server import VllmServer, trl_without_a_gpu
 from thinkingbox_trainer.checkpoints import Checkpoints, Identity, State
-from thinkingbox_trainer.ranks import is_leader, join, lead
+from thinkingbox_trainer.ranks import is_leader, join, lead, leave
 from thinkingbox_trainer.recipe import Recipe, read_recipe
 from thinkingbox_trainer.rollout import Row, Step
 from thinkingbox_trainer.run import train
@@ -189,6 +189,7 @@ def main(what: str, folder: Path) -> None:
     found = (played if what == "played" else fixed)(folder)
     if is_leader():
         (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
+    leave()
 
 
 if __name__ == "__main__":
