@@ -129,7 +129,11 @@ class _Watch:
         self._over = False
         self._timer = threading.Timer(READING_SECONDS + GRACE_SECONDS, self._stop)
         self._timer.daemon = True
-        self._timer.start()
+        try:
+            self._timer.start()
+        except BaseException:  # Ctrl-C: the thread may have begun all the same
+            self.over()
+            raise
 
     def _stop(self) -> None:
         with self._lock:

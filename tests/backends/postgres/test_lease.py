@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
 import threading
@@ -219,19 +220,27 @@ class TimeLimit(BaseException):
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, TimeLimit])
 @pytest.mark.parametrize("ddl", [False, True])
 def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(
-    shared: PostgresBackend, ddl: bool, raised: type[BaseException]
+    shared: PostgresBackend, admin: psycopg.Connection[Any], ddl: bool, raised: type[BaseException]
 ) -> None:
     def interrupt(*_: object) -> None:
         raise raised
+
+    def interrupt_when_it_sleeps() -> None:
+        asleep = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)' AND wait_event = 'PgSleep'"
+        while not admin.execute(asleep).fetchall():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGALRM)
 
     lease = shared.acquire(environment_of(*SHOP, ddl=ddl), None, attempt_id="a")
     lease.cut()
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         connection = lease.connect_after()
-        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        interrupting = threading.Thread(target=interrupt_when_it_sleeps)
+        interrupting.start()
         with pytest.raises(raised):
             connection.execute(text("SELECT pg_sleep(20)"))
+        interrupting.join()
         assert watches() == []
         connection.close()
     finally:
