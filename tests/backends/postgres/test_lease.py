@@ -226,7 +226,9 @@ def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(
         raise raised
 
     def interrupt_when_it_sleeps() -> None:
-        asleep = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)' AND wait_event = 'PgSleep'"
+        asleep = (
+            "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)' AND wait_event = 'PgSleep'"
+        )
         while not admin.execute(asleep).fetchall():
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGALRM)
