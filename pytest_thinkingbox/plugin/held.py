@@ -121,6 +121,7 @@ class Held:
             for name in _HEARS_REPORTS:
                 if config.pluginmanager.has_plugin(name):
                     config.pluginmanager.unregister(name=name)
+            private.keep_hook_proxies(session)
             self._run(self)
         return True
 
@@ -291,6 +292,9 @@ class _HeldRunner(Runner):
 
     def _start_ahead(self, current: pytest.Item) -> None:
         """The next episode is not known."""
+
+    def _will_run(self, item: pytest.Item) -> bool:
+        return True  # the others were left out when the session began
 
     def _finish(self, run: Run, report: pytest.TestReport) -> None:
         if run.attempt is not None:

@@ -6,6 +6,7 @@ import ast
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -124,6 +125,13 @@ def renew(item: pytest.Item) -> None:
     if isinstance(item, pytest.Function) and isinstance(item.parent, pytest.Class):
         vars(item).pop("_instance", None)  # each run gets an object of its own
         vars(item).pop("_obj", None)
+
+
+def keep_hook_proxies(session: pytest.Session) -> None:
+    """From now on, when nothing is collected any more, the conftest files of a path are asked for once. pytest asks a
+    dozen times for each test."""
+    asked: Any = cache(session.gethookproxy)
+    session.gethookproxy = asked  # type: ignore[method-assign]
 
 
 class MadeModule(pytest.Module):

@@ -18,6 +18,8 @@ from typing import BinaryIO
 from pytest_thinkingbox.episodes.final import FinalState
 from pytest_thinkingbox.plugin.held import Broken, Held, hold
 
+_STATE = 1 << 16
+"""Bytes that are read at once: most states are larger than Python's own buffer."""
 _GRACE = 10.0
 """Seconds that a checker may go on after the parent is gone."""
 
@@ -47,7 +49,7 @@ def main(folder: str, *arguments: str) -> None:
 
 def _own_streams() -> tuple[BinaryIO, BinaryIO]:
     """Stdin and stdout for ourselves: what a checker prints goes to stderr, and it reads nothing."""
-    jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    jobs, answers = os.fdopen(os.dup(0), "rb", _STATE), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -293,3 +293,23 @@ def test_pytest_explains_all_again_after_the_given_function(pytester):
                 assert 1 == 2
     """)
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_the_conftest_files_of_a_path_are_asked_for_once_and_stay_its_own(pytester):
+    pytester.makepyfile(
+        **{
+            "one/conftest": "def pytest_runtest_setup(item): item.user_properties.append('one')",
+            "one/test_one": "def test_func(): pass",
+            "other/test_two": "def test_func(): pass",
+        }
+    )
+    items, _ = pytester.inline_genitems()
+    [session] = {item.session for item in items}
+    private.keep_hook_proxies(session)
+    for item in items:
+        proxy = item.ihook
+        assert item.ihook is proxy
+        for setup in proxy.pytest_runtest_setup.get_hookimpls():
+            if setup.plugin_name.endswith("conftest.py"):
+                setup.function(item)
+    assert [item.user_properties for item in items] == [["one"], []]
