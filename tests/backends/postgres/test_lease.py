@@ -7,8 +7,8 @@ import secrets
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -213,6 +213,25 @@ def watches() -> list[threading.Timer]:
     return [one for one in timers if not one.finished.is_set()]
 
 
+SLEEP = "SELECT pg_sleep(20)"
+
+
+@contextmanager
+def once_it_sleeps(admin: psycopg.Connection[Any], act: Callable[[], object]) -> Iterator[None]:
+    """While the block waits for `SLEEP`, which is not before the server says so."""
+    asleep = f"SELECT 1 FROM pg_stat_activity WHERE query = '{SLEEP}' AND wait_event = 'PgSleep'"
+
+    def wait_and_act() -> None:
+        while not admin.execute(asleep).fetchall():
+            time.sleep(0.05)
+        act()
+
+    acting = threading.Thread(target=wait_and_act)
+    acting.start()
+    yield
+    acting.join()
+
+
 class TimeLimit(BaseException):
     """As those of pytest are, which plugins raise out of a signal."""
 
@@ -225,24 +244,13 @@ def test_ctrl_c_in_a_statement_of_a_checker_is_ctrl_c(
     def interrupt(*_: object) -> None:
         raise raised
 
-    def interrupt_when_it_sleeps() -> None:
-        asleep = (
-            "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)' AND wait_event = 'PgSleep'"
-        )
-        while not admin.execute(asleep).fetchall():
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGALRM)
-
     lease = shared.acquire(environment_of(*SHOP, ddl=ddl), None, attempt_id="a")
     lease.cut()
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         connection = lease.connect_after()
-        interrupting = threading.Thread(target=interrupt_when_it_sleeps)
-        interrupting.start()
-        with pytest.raises(raised):
-            connection.execute(text("SELECT pg_sleep(20)"))
-        interrupting.join()
+        with once_it_sleeps(admin, lambda: os.kill(os.getpid(), signal.SIGALRM)), pytest.raises(raised):
+            connection.execute(text(SLEEP))
         assert watches() == []
         connection.close()
     finally:
@@ -259,11 +267,8 @@ def test_nobody_watches_a_statement_that_an_outage_ended(make: Make, admin: psyc
     ours = [f"thinkingbox {backend._campaign.part}", reader.name]
     end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s OR usename = %s"
     connection = lease.connect_after()
-    ending = threading.Timer(0.5, admin.execute, [end, ours])
-    ending.start()
-    with pytest.raises(InfrastructureDown):
-        connection.execute(text("SELECT pg_sleep(20)"))
-    ending.join()
+    with once_it_sleeps(admin, lambda: admin.execute(end, ours)), pytest.raises(InfrastructureDown):
+        connection.execute(text(SLEEP))
     assert watches() == []
     connection.close()
 
