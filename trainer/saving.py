@@ -102,21 +102,24 @@ def _merged(model: Any, state: dict[str, torch.Tensor]) -> tuple[Any, dict[str, 
     the bit."""
     if not isinstance(model, PeftModel):
         return model, state
-    name = model.active_adapter
-    added = {
-        f"{path}.base_layer.weight": layer.scaling[name]
-        * (
-            state[f"{path}.lora_B.{name}.weight"].float() @ state[f"{path}.lora_A.{name}.weight"].float()
-        ).cpu()
-        for path, layer in model.named_modules()
-        if isinstance(layer, LoraLayer)
+    adapter = model.active_adapter
+    scaling = {
+        path: layer.scaling[adapter] for path, layer in model.named_modules() if isinstance(layer, LoraLayer)
     }
+
+    def merge(
+        name: str, weight: torch.Tensor
+    ) -> torch.Tensor:  # one by one: all that is added is another model
+        path, _, last = name.rpartition(".base_layer.")
+        if last != "weight" or path not in scaling:
+            return weight
+        down, up = (state[f"{path}.{part}.{adapter}.weight"].float() for part in ("lora_A", "lora_B"))
+        return (weight.float().cpu() + scaling[path] * (up @ down).cpu()).to(weight.dtype)
+
     whole = {
-        path.removeprefix("base_model.model.").replace(".base_layer.", "."): (
-            (weight.float().cpu() + added[path]).to(weight.dtype) if path in added else weight
-        )
-        for path, weight in state.items()
-        if ".lora_" not in path
+        name.removeprefix("base_model.model.").replace(".base_layer.", "."): merge(name, weight)
+        for name, weight in state.items()
+        if ".lora_" not in name
     }
     return model.get_base_model(), whole
 
